@@ -1,0 +1,45 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+/// A system library with the Debian and Homebrew packages that provide it.
+func system(_ name: String, pkgConfig: String, apt: String, brew: String) -> Target {
+  .systemLibrary(
+    name: name, path: "Sources/System/\(name)", pkgConfig: pkgConfig,
+    providers: [.apt([apt]), .brew([brew])])
+}
+
+let package = Package(
+  name: "Calotype",
+  platforms: [.macOS(.v15)],
+  products: [
+    .library(name: "Calotype", targets: ["Calotype"]),
+    .executable(name: "calotype", targets: ["calotype-cli"]),
+  ],
+  traits: [
+    .trait(name: "HEIF", description: "Decode HEIC and HEIF pictures with libheif."),
+    .trait(name: "JXL", description: "Decode JPEG XL pictures with libjxl."),
+    .trait(name: "TIFF", description: "Decode TIFF pictures with libtiff."),
+  ],
+  targets: [
+    system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev", brew: "curl"),
+    system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev", brew: "sqlite"),
+    system("CXXHash", pkgConfig: "libxxhash", apt: "libxxhash-dev", brew: "xxhash"),
+    .target(
+      name: "Calotype",
+      dependencies: ["CCurl", "CSQLite", "CXXHash"]),
+    .executableTarget(
+      name: "calotype-cli",
+      dependencies: ["Calotype"]),
+    .target(
+      name: "TestSupport",
+      dependencies: ["Calotype"],
+      path: "Tests/Support"),
+    .testTarget(
+      name: "CalotypeTests",
+      dependencies: ["Calotype", "TestSupport"]),
+    .testTarget(
+      name: "CLITests",
+      dependencies: ["TestSupport", "calotype-cli"]),
+  ],
+  swiftLanguageModes: [.v6]
+)

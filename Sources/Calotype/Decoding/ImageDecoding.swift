@@ -1,0 +1,99 @@
+import Foundation
+
+/// Turns an original's bytes into a picture.
+///
+/// ``ImageDecoder`` is the default. Decoders are called off the main thread, from several threads at once.
+public protocol ImageDecoding: Sendable {
+  /// Reads the header only.
+  func inspect(_ data: Data, limits: ImageDecodingLimits) throws(ImageDecodingError) -> ImageInfo
+
+  /// Decodes the first, or only, frame: upright, in sRGB, at the size that the options ask for.
+  ///
+  /// - Parameters:
+  ///   - data: The original, whole.
+  ///   - options: The size wanted and the limits.
+  ///   - cancellation: Looked at between rows; once set, the decode ends with
+  ///     ``ImageDecodingError/cancelled``.
+  func decode(
+    _ data: Data, options: ImageDecodingOptions, cancellation: CancellationFlag
+  ) throws(ImageDecodingError) -> ImageContainer
+}
+
+/// How to decode.
+public struct ImageDecodingOptions: Hashable, Sendable {
+  /// The size wanted; `nil` for the picture's own.
+  public var targetSize: TargetSize?
+  /// What a file may ask for.
+  public var limits: ImageDecodingLimits
+
+  /// Creates options: full size and the default limits, unless said otherwise.
+  public init(targetSize: TargetSize? = nil, limits: ImageDecodingLimits = .init()) {
+    self.targetSize = targetSize
+    self.limits = limits
+  }
+}
+
+/// What a file's header may promise before anything is allocated for it.
+public struct ImageDecodingLimits: Hashable, Sendable {
+  /// The most pixels, width × height × frames, 100 million by default.
+  public var maximumPixelCount: Int
+
+  /// Creates limits.
+  public init(maximumPixelCount: Int = 100_000_000) {
+    self.maximumPixelCount = maximumPixelCount
+  }
+}
+
+/// Why a file gave no picture.
+public enum ImageDecodingError: Swift.Error, Hashable, Sendable, CustomStringConvertible {
+  /// There are no bytes.
+  case empty
+  /// The bytes are those of no known image; what they look like (`HTML`, `text`, `data`).
+  case unrecognized(looksLike: String)
+  /// A known format that is not decoded here; its name, and why.
+  case unsupported(format: String, reason: String)
+  /// The file ends before its picture does.
+  case truncated(ImageFormat)
+  /// The file breaks its format's rules; what the codec said.
+  case corrupt(ImageFormat, reason: String)
+  /// The header promises more than the limits allow.
+  case limitExceeded(size: PixelSize, frames: Int, maximumPixelCount: Int)
+  /// The target size is not a positive, finite number a side.
+  case invalidTargetSize(width: Double, height: Double)
+  /// There is no memory for the picture.
+  case outOfMemory(PixelSize)
+  /// The decode was cancelled.
+  case cancelled
+
+  /// A short stable name for reports, such as `truncated`.
+  public var code: String {
+    switch self {
+    case .empty: "empty"
+    case .unrecognized: "not_an_image"
+    case .unsupported: "unsupported_format"
+    case .truncated: "truncated"
+    case .corrupt: "corrupt"
+    case .limitExceeded: "too_many_pixels"
+    case .invalidTargetSize: "invalid_size"
+    case .outOfMemory: "out_of_memory"
+    case .cancelled: "cancelled"
+    }
+  }
+
+  /// A sentence for people.
+  public var description: String {
+    switch self {
+    case .empty: "there are no bytes to decode"
+    case .unrecognized(let kind): "not an image: the bytes look like \(kind)"
+    case .unsupported(let format, let reason): "\(format) is not supported: \(reason)"
+    case .truncated(let format): "the \(format.rawValue) ends before its picture does"
+    case .corrupt(let format, let reason): "the \(format.rawValue) is damaged: \(reason)"
+    case .limitExceeded(let size, let frames, let maximum):
+      "\(size) pixels\(frames > 1 ? " × \(frames) frames" : "") are over the limit of \(maximum) pixels"
+    case .invalidTargetSize(let width, let height):
+      "a target of \(width)×\(height) is not a size: both sides must be positive numbers"
+    case .outOfMemory(let size): "there is no memory for \(size) pixels"
+    case .cancelled: "cancelled"
+    }
+  }
+}

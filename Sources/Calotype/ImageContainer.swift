@@ -1,0 +1,28 @@
+/// A finished picture and what is known of where it came from: what decoders give and memory caches keep.
+public struct ImageContainer: Sendable {
+  /// The pixels.
+  public var bitmap: Bitmap
+  /// The original's format, or `nil` where there was no original.
+  public var format: ImageFormat?
+  /// The original's size as shown, in pixels, before it was brought to the target size.
+  public var originalSize: PixelSize
+  /// The number of frames in the original; ``bitmap`` is the first.
+  public var frameCount: Int
+  /// Whether this is a preview of a picture that is not whole yet. Previews are never stored.
+  public var isPreview: Bool
+
+  /// Creates a container.
+  public init(
+    bitmap: Bitmap, format: ImageFormat? = nil, originalSize: PixelSize? = nil, frameCount: Int = 1,
+    isPreview: Bool = false
+  ) {
+    self.bitmap = bitmap
+    self.format = format
+    self.originalSize = originalSize ?? bitmap.size
+    self.frameCount = frameCount
+    self.isPreview = isPreview
+  }
+
+  /// Bytes in memory: what a cache counts.
+  public var cost: Int { bitmap.byteCount }
+}

@@ -1,0 +1,103 @@
+import Foundation
+
+extension ImageRequest {
+  /// The key of the original that a request's print is made from.
+  static func addressKey(for url: URL, headers: HTTPHeaders) -> String {
+    let address = normalizedAddress(url.absoluteString)
+    if headers.isEmpty { return address }
+    // A space cannot stand in an address, so no address can be taken for one with headers.
+    let fields = headers.fields.map { "\($0.name.lowercased()):\($0.value)" }.sorted()
+    return address + " {" + fields.joined(separator: "\n") + "}"
+  }
+
+  /// The address in the form under which it is stored: scheme and host in lower case, no default port, no
+  /// fragment, an empty path as `/` (RFC 9110, section 4.2.3). All else is left as it is written, since a
+  /// server may tell it apart.
+  static func normalizedAddress(_ text: String) -> String {
+    var text = text
+    return text.withUTF8 { bytes in
+      isNormalAddress(bytes) ? nil : String(decoding: normalize(bytes), as: UTF8.self)
+    } ?? text
+  }
+
+  /// The print's size and processors as a text, empty for a picture at its own size.
+  static func variant(targetSize: TargetSize?, processors: [any ImageProcessing]) -> String {
+    guard targetSize != nil || !processors.isEmpty else { return "" }
+    var text = ""
+    if let targetSize {
+      if let size = targetSize.pixelSize {
+        text = "\(size.width)x\(size.height)"
+      } else {
+        text = "invalid"
+      }
+      switch targetSize.mode {
+      case .fit: break
+      case .fill: text += ",fill"
+      case .exact: text += ",exact"
+      }
+      if targetSize.allowsUpscaling { text += ",up" }
+    }
+    for processor in processors {
+      text += "|"
+      text += processor.identifier
+    }
+    return text
+  }
+
+  /// Whether an address is in the stored form already, as almost all are, so that it need not be built anew.
+  private static func isNormalAddress(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    var at: Int
+    if bytes.starts(with: "https://".utf8) {
+      at = 8
+    } else if bytes.starts(with: "http://".utf8) {
+      at = 7
+    } else {
+      return !bytes.contains(UInt8(ascii: "#")) && !hasUppercaseScheme(bytes)
+    }
+    // Host: no capitals; a port or a user means the long way.
+    while at < bytes.count, bytes[at] != UInt8(ascii: "/") {
+      switch bytes[at] {
+      case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "?"),
+        UInt8(ascii: "#"):
+        return false
+      default: at += 1
+      }
+    }
+    guard at < bytes.count else { return false }
+    return !bytes[at...].contains(UInt8(ascii: "#"))
+  }
+
+  private static func hasUppercaseScheme(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    bytes.prefix { $0 != UInt8(ascii: ":") }.contains { (0x41...0x5A).contains($0) }
+  }
+
+  private static func normalize(_ bytes: UnsafeBufferPointer<UInt8>) -> [UInt8] {
+    let lower: (UInt8) -> UInt8 = { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+    let whole = bytes.prefix { $0 != UInt8(ascii: "#") }
+    guard let colon = whole.firstIndex(of: UInt8(ascii: ":")) else { return Array(whole) }
+    let scheme = whole[..<colon].map(lower)
+    var result = scheme
+    let rest = whole[colon...]
+    guard rest.starts(with: "://".utf8) else { return result + rest }
+    result += "://".utf8
+    let afterSlashes = rest.dropFirst(3)
+    let authorityEnd =
+      afterSlashes.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? afterSlashes.endIndex
+    var authority = afterSlashes[..<authorityEnd]
+    if let at = authority.lastIndex(of: UInt8(ascii: "@")) {
+      result += authority[...at]
+      authority = authority[(at + 1)...]
+    }
+    var host = authority.map(lower)
+    let defaultPort = scheme == Array("https".utf8) ? ":443" : scheme == Array("http".utf8) ? ":80" : nil
+    if host.last == UInt8(ascii: ":") {
+      host.removeLast()
+    } else if let defaultPort, host.reversed().starts(with: defaultPort.utf8.reversed()) {
+      host.removeLast(defaultPort.utf8.count)
+    }
+    result += host
+    let path = afterSlashes[authorityEnd...]
+    if path.first != UInt8(ascii: "/"), defaultPort != nil { result.append(UInt8(ascii: "/")) }
+    return result + path
+  }
+}

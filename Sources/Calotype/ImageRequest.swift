@@ -1,0 +1,100 @@
+import Foundation
+
+/// Asks for a print: an address, a size, processors.
+public struct ImageRequest: Sendable {
+  /// Which of the waiting requests goes first.
+  public enum Priority: Int8, Hashable, Sendable, Comparable, CaseIterable {
+    /// After everything else: prefetching.
+    case veryLow = -2
+    /// After what is visible.
+    case low = -1
+    /// The default.
+    case normal = 0
+    /// Before the ordinary: what a person waits for.
+    case high = 1
+    /// First of all.
+    case veryHigh = 2
+
+    /// Whether the left goes after the right.
+    public static func < (left: Priority, right: Priority) -> Bool { left.rawValue < right.rawValue }
+  }
+
+  /// How the caches are used, with the meaning that the Fetch standard gives the names.
+  public enum CachePolicy: String, Hashable, Sendable, CaseIterable {
+    /// What is stored is used while it is fresh.
+    case `default` = "default"
+    /// The network is asked, whatever is stored; the answer is stored.
+    case reload
+    /// The server is asked whether what is stored still holds.
+    case noCache = "no-cache"
+    /// What is stored is used however old it is; the network only where nothing is.
+    case forceCache = "force-cache"
+    /// What is stored is used however old it is; the network never.
+    case onlyIfCached = "only-if-cached"
+    /// The network is asked and nothing is read from the caches or stored.
+    case noStore = "no-store"
+  }
+
+  /// What of a finished load is stored where.
+  public struct StorageOptions: OptionSet, Hashable, Sendable {
+    /// The bits.
+    public let rawValue: UInt8
+    /// Creates options from bits.
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+    /// The print in the memory cache.
+    public static let memory = StorageOptions(rawValue: 1)
+    /// The original in the disk cache, where the pipeline's policy wants it.
+    public static let diskOriginal = StorageOptions(rawValue: 2)
+    /// The print in the disk cache, where the pipeline's policy wants it.
+    public static let diskPrint = StorageOptions(rawValue: 4)
+    /// Both on disk.
+    public static let disk: StorageOptions = [.diskOriginal, .diskPrint]
+    /// Everywhere: the default.
+    public static let all: StorageOptions = [.memory, .disk]
+  }
+
+  /// The address.
+  public let url: URL
+  /// The size wanted; `nil` for the picture's own.
+  public let targetSize: TargetSize?
+  /// Applied in order to the picture at its target size.
+  public let processors: [any ImageProcessing]
+  /// Headers to send with the download.
+  public let headers: HTTPHeaders
+  /// Which of the waiting requests goes first.
+  public var priority: Priority
+  /// How the caches are used.
+  public var cachePolicy: CachePolicy
+  /// What of a finished load is stored where.
+  public var storage: StorageOptions
+
+  /// The print's name in the caches: the normalised address, the headers, the size and the processors.
+  public let cacheKey: ImageCacheKey
+
+  /// Creates a request.
+  ///
+  /// - Parameters:
+  ///   - url: The address.
+  ///   - targetSize: The size wanted, or `nil` for the picture's own.
+  ///   - processors: Applied in order to the picture at its target size.
+  ///   - headers: Headers to send with the download. They are part of the cache's key.
+  ///   - priority: Which of the waiting requests goes first.
+  ///   - cachePolicy: How the caches are used.
+  ///   - storage: What of a finished load is stored where.
+  public init(
+    url: URL, targetSize: TargetSize? = nil, processors: [any ImageProcessing] = [],
+    headers: HTTPHeaders = [], priority: Priority = .normal, cachePolicy: CachePolicy = .default,
+    storage: StorageOptions = .all
+  ) {
+    self.url = url
+    self.targetSize = targetSize
+    self.processors = processors
+    self.headers = headers
+    self.priority = priority
+    self.cachePolicy = cachePolicy
+    self.storage = storage
+    cacheKey = ImageCacheKey(
+      address: ImageRequest.addressKey(for: url, headers: headers),
+      variant: ImageRequest.variant(targetSize: targetSize, processors: processors))
+  }
+}

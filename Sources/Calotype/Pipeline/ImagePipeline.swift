@@ -1,0 +1,3 @@
+/// Loads prints.
+public final class ImagePipeline: Sendable {
+}

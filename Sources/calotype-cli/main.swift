@@ -1,0 +1,3 @@
+import Calotype
+
+print("calotype \(CalotypeVersion.string)")
