@@ -34,6 +34,10 @@ let package = Package(
       name: "TestSupport",
       dependencies: ["Calotype"],
       path: "Tests/Support"),
+    .executableTarget(
+      name: "calotype-bench",
+      dependencies: ["Calotype", "TestSupport"],
+      path: "Benchmarks/CalotypeBench"),
     .testTarget(
       name: "CalotypeTests",
       dependencies: ["Calotype", "TestSupport"]),

@@ -62,7 +62,8 @@ public struct TargetSize: Hashable, Sendable {
     let sourceWidth = Double(source.width), sourceHeight = Double(source.height)
     let scaleX = Double(target.width) / sourceWidth, scaleY = Double(target.height) / sourceHeight
     func side(_ value: Double) -> Int { max(1, Int(value.rounded())) }
-    var geometry = Geometry(cropX: 0, cropY: 0, cropWidth: sourceWidth, cropHeight: sourceHeight, size: source)
+    var geometry = Geometry(
+      cropX: 0, cropY: 0, cropWidth: sourceWidth, cropHeight: sourceHeight, size: source)
     switch mode {
     case .fit:
       var factor = min(scaleX, scaleY)

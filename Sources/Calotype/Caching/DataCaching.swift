@@ -78,7 +78,9 @@ public struct DataCacheMetadata: Hashable, Sendable {
     public var frameCount: Int
 
     /// Creates a description.
-    public init(size: PixelSize, isOpaque: Bool, format: ImageFormat?, originalSize: PixelSize, frameCount: Int) {
+    public init(
+      size: PixelSize, isOpaque: Bool, format: ImageFormat?, originalSize: PixelSize, frameCount: Int
+    ) {
       self.size = size
       self.isOpaque = isOpaque
       self.format = format

@@ -1,0 +1,8 @@
+/// Every set of measurements, in the order they run.
+let allBenchmarks: [any Benchmark.Type] = [
+  DecodeBenchmarks.self,
+  ResampleBenchmarks.self,
+  TransportBenchmarks.self,
+  CacheBenchmarks.self,
+  PipelineBenchmarks.self,
+]
