@@ -24,9 +24,15 @@ let package = Package(
     system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev", brew: "curl"),
     system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev", brew: "sqlite"),
     system("CXXHash", pkgConfig: "libxxhash", apt: "libxxhash-dev", brew: "xxhash"),
+    system("CJPEG", pkgConfig: "libjpeg", apt: "libjpeg62-turbo-dev", brew: "jpeg-turbo"),
+    system("CPNG", pkgConfig: "libpng", apt: "libpng-dev", brew: "libpng"),
+    system("CWebP", pkgConfig: "libwebp", apt: "libwebp-dev", brew: "webp"),
+    system("CAVIF", pkgConfig: "libavif", apt: "libavif-dev", brew: "libavif"),
+    .target(name: "CJPEGEncode", dependencies: ["CJPEG"], path: "Sources/Shims/CJPEGEncode"),
+    .target(name: "CPNGEncode", dependencies: ["CPNG"], path: "Sources/Shims/CPNGEncode"),
     .target(
       name: "Calotype",
-      dependencies: ["CCurl", "CSQLite", "CXXHash"]),
+      dependencies: ["CCurl", "CSQLite", "CXXHash", "CWebP", "CAVIF", "CJPEGEncode", "CPNGEncode"]),
     .executableTarget(
       name: "calotype-cli",
       dependencies: ["Calotype"]),

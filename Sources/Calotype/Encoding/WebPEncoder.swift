@@ -1,0 +1,85 @@
+import CWebP
+import Foundation
+
+/// WebP through libwebp, lossy and lossless.
+enum WebPEncoder {
+  static func encode(
+    _ bitmap: Bitmap, options: ImageEncodingOptions, cancellation: CancellationFlag
+  ) throws(ImageEncodingError) -> Data {
+    guard bitmap.width <= Int(WEBP_MAX_DIMENSION), bitmap.height <= Int(WEBP_MAX_DIMENSION) else {
+      throw .failed(
+        .webp,
+        reason: "\(bitmap.size) is over its \(WEBP_MAX_DIMENSION) pixels a side; write png or make it smaller"
+      )
+    }
+    var config = try configuration(options)
+    var picture = WebPPicture()
+    guard WebPPictureInit(&picture) != 0 else { throw .failed(.webp, reason: "the library does not fit") }
+    defer { WebPPictureFree(&picture) }
+    picture.width = Int32(bitmap.width)
+    picture.height = Int32(bitmap.height)
+    picture.use_argb = config.lossless
+    let imported = try RowPreparation.withStraightPixels(of: bitmap, cancellation: cancellation) {
+      (pixels, bytesPerRow) throws(ImageEncodingError) in
+      bitmap.isOpaque
+        ? WebPPictureImportRGBX(&picture, pixels, Int32(bytesPerRow))
+        : WebPPictureImportRGBA(&picture, pixels, Int32(bytesPerRow))
+    }
+    guard imported != 0 else { throw .failed(.webp, reason: "out of memory") }
+
+    var output = WebPMemoryWriter()
+    WebPMemoryWriterInit(&output)
+    defer { WebPMemoryWriterClear(&output) }
+    let encoded = withUnsafeMutablePointer(to: &output) { output in
+      picture.writer = WebPMemoryWrite
+      picture.custom_ptr = UnsafeMutableRawPointer(output)
+      picture.user_data = Unmanaged.passUnretained(cancellation).toOpaque()
+      picture.progress_hook = { _, picture in
+        guard let flag = picture?.pointee.user_data else { return 1 }
+        return Unmanaged<CancellationFlag>.fromOpaque(flag).takeUnretainedValue().isCancelled ? 0 : 1
+      }
+      return WebPEncode(&config, &picture)
+    }
+    guard encoded != 0, let bytes = output.mem else {
+      if picture.error_code == VP8_ENC_ERROR_USER_ABORT { throw .cancelled }
+      throw .failed(.webp, reason: reason(picture.error_code))
+    }
+    return Data(bytes: bytes, count: output.size)
+  }
+
+  private static func configuration(_ options: ImageEncodingOptions) throws(ImageEncodingError) -> WebPConfig
+  {
+    var config = WebPConfig()
+    guard WebPConfigInit(&config) != 0 else { throw .failed(.webp, reason: "the library does not fit") }
+    if options.isLossless {
+      let level: Int32 =
+        switch options.effort {
+        case .fast: 1
+        case .balanced: 6
+        case .small: 9
+        }
+      _ = WebPConfigLosslessPreset(&config, level)
+    } else {
+      config.quality = Float(options.clampedQuality)
+      config.method =
+        switch options.effort {
+        case .fast: 1
+        case .balanced: 4
+        case .small: 6
+        }
+      // Alpha is kept whole: soft edges show its loss first, and it costs few bytes.
+      config.alpha_quality = 100
+    }
+    return config
+  }
+
+  private static func reason(_ code: WebPEncodingError) -> String {
+    switch code {
+    case VP8_ENC_ERROR_OUT_OF_MEMORY, VP8_ENC_ERROR_BITSTREAM_OUT_OF_MEMORY: "out of memory"
+    case VP8_ENC_ERROR_BAD_DIMENSION: "the size is more than the format can hold"
+    case VP8_ENC_ERROR_PARTITION0_OVERFLOW, VP8_ENC_ERROR_PARTITION_OVERFLOW:
+      "the picture is too large for the format; write png or a lower quality"
+    default: "the codec's error \(code.rawValue)"
+    }
+  }
+}
