@@ -1,3 +1,150 @@
-/// Loads prints.
+import Foundation
+import Synchronization
+
+/// Loads prints: from the memory cache, the disk cache, or the network, each picture once however many
+/// tasks ask for it.
+///
+/// ```swift
+/// let image = try await ImagePipeline.shared.image(for: url)
+/// ```
+///
+/// A pipeline may be used from any thread. A memory hit answers in the same turn; everything else happens
+/// off the caller's thread.
 public final class ImagePipeline: Sendable {
+  /// The parts and limits that the pipeline was made with.
+  public let configuration: Configuration
+
+  /// Changes what the pipeline does and sees what happens in it. Held weakly.
+  public var delegate: (any ImagePipelineDelegate)? {
+    get { delegateBox.withLock { $0.value } }
+    set {
+      delegateBox.withLock { $0.value = newValue }
+      hasDelegate.store(newValue != nil, ordering: .relaxed)
+    }
+  }
+
+  struct WeakDelegate { weak var value: (any ImagePipelineDelegate)? }
+  private let delegateBox = Lock(WeakDelegate())
+  private let hasDelegate = Atomic<Bool>(false)
+
+  let core: Lock<Core>
+  let workQueue: WorkQueue
+  /// Counts print loads that ended, so that a caller who missed the memory cache knows whether to look again.
+  let endedLoads = Atomic<Int>(0)
+
+  /// Creates a pipeline from its parts.
+  public init(configuration: Configuration) {
+    self.configuration = configuration
+    core = Lock(Core(configuration: configuration))
+    workQueue = WorkQueue(label: "calotype.work", width: configuration.decodingWidth)
+  }
+
+  /// The delegate, without taking a lock where there is none.
+  var currentDelegate: (any ImagePipelineDelegate)? {
+    hasDelegate.load(ordering: .relaxed) ? delegate : nil
+  }
+
+  // MARK: Asking
+
+  /// The print for a request: its pixels.
+  ///
+  /// Cancelling the Swift task that waits cancels the load, unless others wait for it.
+  public nonisolated(nonsending) func image(for request: ImageRequest) async throws(Error) -> Bitmap {
+    if request.cachePolicy.readsStored, let image = cachedImage(for: request) { return image.bitmap }
+    return try await task(for: request).response.image
+  }
+
+  /// The picture at an address, at its own size.
+  public nonisolated(nonsending) func image(for url: URL) async throws(Error) -> Bitmap {
+    try await image(for: ImageRequest(url: url))
+  }
+
+  /// Starts a request and returns the task that waits for it.
+  public func task(for request: ImageRequest) -> ImageTask { start(request) }
+
+  /// Starts a request for the picture at an address, at its own size.
+  public func task(for url: URL) -> ImageTask { start(ImageRequest(url: url)) }
+
+  /// The print that the memory cache holds for a request, or `nil`. It answers at once and asks nothing else.
+  public func cachedImage(for request: ImageRequest) -> ImageContainer? {
+    configuration.memoryCache?.image(for: request.cacheKey)
+  }
+
+  /// The original's bytes, from the disk cache or the network. They are not decoded, but told by their
+  /// first bytes: only those of an image are stored.
+  public nonisolated(nonsending) func data(for request: ImageRequest) async throws(Error) -> DataResponse {
+    let load = DataLoad(request: request)
+    let result = await withTaskCancellationHandler {
+      await withUnsafeContinuation { continuation in start(load, continuation) }
+    } onCancel: {
+      cancel(load)
+    }
+    let original = try result.get()
+    var metrics = ImageTaskMetrics()
+    metrics.tries = original.tries
+    metrics.originalByteCount = original.data.count
+    metrics.transfer = original.transfer
+    metrics.duration = Double(monotonicNanoseconds() - load.startTime) / 1e9
+    return DataResponse(
+      data: original.data, status: original.metadata.status, headers: original.metadata.headers,
+      source: original.source, metrics: metrics)
+  }
+
+  /// An original's bytes and where they came from.
+  public struct DataResponse: Sendable {
+    /// The bytes as downloaded.
+    public var data: Data
+    /// The status that they came with.
+    public var status: Int
+    /// The headers that they came with.
+    public var headers: HTTPHeaders
+    /// Where they came from.
+    public var source: ImageResponse.Source
+    /// What it took.
+    public var metrics: ImageTaskMetrics
+  }
+
+  // MARK: Holding back
+
+  /// Whether downloads are held back, as while a person scrolls. Downloads under way run to their end and
+  /// are delivered, and the caches answer; no download starts. When it is set back to `false` the most
+  /// urgent start first.
+  public var isSuspended: Bool {
+    get { core.withLock { $0.isSuspended } }
+    set {
+      let admitted = core.withLock { core -> [OriginalLoad] in
+        core.isSuspended = newValue
+        return core.admitDownloads()
+      }
+      start(admitted)
+    }
+  }
+
+  /// Ends every task with ``Error/Cause/cancelled``.
+  public func cancelAll() {
+    let tasks = core.withLock { core in core.prints.values.flatMap(\.tasks) }
+    for task in tasks { cancel(task) }
+  }
+
+  /// Waits until everything that was delivered has also been stored.
+  public func flush() async {
+    await withUnsafeContinuation { continuation in
+      let isIdle = core.withLock { core in
+        guard !core.isIdle else { return true }
+        core.idleWaiters.append(continuation)
+        return false
+      }
+      if isIdle { continuation.resume() }
+    }
+  }
+}
+
+extension ImageRequest.CachePolicy {
+  /// Whether what the caches hold may answer.
+  var readsStored: Bool {
+    switch self {
+    case .default, .forceCache, .onlyIfCached: true
+    case .reload, .noCache, .noStore: false
+    }
+  }
 }

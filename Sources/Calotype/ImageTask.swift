@@ -1,0 +1,216 @@
+import Foundation
+import Synchronization
+
+/// One caller's wait for a print. Any number of tasks may share one load; each is cancelled on its own.
+///
+/// A task is started when it is made, with ``ImagePipeline/task(for:)``, and ends exactly once.
+public final class ImageTask: Sendable {
+  /// How much of an original has come.
+  public struct Progress: Hashable, Sendable {
+    /// Bytes received.
+    public var completed: Int
+    /// Bytes in all, or `nil` while that is unknown.
+    public var total: Int?
+
+    /// Creates a progress.
+    public init(completed: Int, total: Int?) {
+      self.completed = completed
+      self.total = total
+    }
+
+    /// 0 to 1, or `nil` while the total is unknown.
+    public var fraction: Double? {
+      guard let total, total > 0 else { return nil }
+      return min(1, Double(completed) / Double(total))
+    }
+  }
+
+  /// Something that happened to a task.
+  public enum Event: Sendable {
+    /// More of the original has come.
+    case progress(Progress)
+    /// A picture to show until the final one comes.
+    case preview(ImageResponse)
+    /// The task has ended; nothing follows.
+    case finished(Result<ImageResponse, ImagePipeline.Error>)
+  }
+
+  /// What was asked for.
+  public let request: ImageRequest
+
+  private struct State {
+    var result: Result<ImageResponse, ImagePipeline.Error>?
+    var priority: ImageRequest.Priority
+    var latest: Progress?
+    var observers: [Observer] = []
+  }
+
+  private enum Observer {
+    case completion(@Sendable (Result<ImageResponse, ImagePipeline.Error>) -> Void)
+    case continuation(UnsafeContinuation<Result<ImageResponse, ImagePipeline.Error>, Never>)
+    case progress(AsyncStream<Progress>.Continuation)
+    case events(AsyncStream<Event>.Continuation)
+  }
+
+  private let state: Lock<State>
+  /// Set when anyone listens to what happens before the end, so that a load without listeners tells nobody.
+  private let hasListeners = Atomic<Bool>(false)
+  /// The pipeline that the task belongs to; `nil` for a task that had ended when it was made.
+  private let pipeline: ImagePipeline?
+  /// The moment of the start, in nanoseconds of the monotonic clock.
+  let startTime: UInt64
+  /// The load that the task waits for. Touched only under the pipeline's lock.
+  nonisolated(unsafe) var load: PrintLoad?
+
+  init(request: ImageRequest, pipeline: ImagePipeline?, startTime: UInt64) {
+    self.request = request
+    self.pipeline = pipeline
+    self.startTime = startTime
+    state = Lock(State(priority: request.priority))
+  }
+
+  /// A task that has its answer already.
+  init(request: ImageRequest, result: Result<ImageResponse, ImagePipeline.Error>) {
+    self.request = request
+    pipeline = nil
+    startTime = 0
+    state = Lock(State(result: result, priority: request.priority))
+  }
+
+  /// The finished picture. It may be asked for any number of times, also after the end. Cancelling the
+  /// Swift task that waits here cancels this task.
+  public var response: ImageResponse {
+    get async throws(ImagePipeline.Error) {
+      let result = await withTaskCancellationHandler {
+        await withUnsafeContinuation { continuation in
+          let result = state.withLock { state in
+            if state.result == nil { state.observers.append(.continuation(continuation)) }
+            return state.result
+          }
+          if let result { continuation.resume(returning: result) }
+        }
+      } onCancel: {
+        cancel()
+      }
+      return try result.get()
+    }
+  }
+
+  /// The result, or `nil` until the task has ended.
+  public var result: Result<ImageResponse, ImagePipeline.Error>? { state.withLock { $0.result } }
+
+  /// The download's progress. The stream keeps only the newest value and ends with the task; it yields
+  /// nothing where a cache answers. Each use makes a stream of its own.
+  public var progress: AsyncStream<Progress> {
+    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+      let ended = state.withLock { state in
+        guard state.result == nil else { return true }
+        if let latest = state.latest { continuation.yield(latest) }
+        state.observers.append(.progress(continuation))
+        return false
+      }
+      hasListeners.store(true, ordering: .relaxed)
+      if ended { continuation.finish() }
+    }
+  }
+
+  /// Everything that happens to the task from now on, the end included. Each use makes a stream of its own.
+  public var events: AsyncStream<Event> {
+    AsyncStream { continuation in
+      let result = state.withLock { state in
+        if state.result == nil { state.observers.append(.events(continuation)) }
+        return state.result
+      }
+      hasListeners.store(true, ordering: .relaxed)
+      if let result {
+        continuation.yield(.finished(result))
+        continuation.finish()
+      }
+    }
+  }
+
+  /// Which of the waiting requests goes first. A shared load has the highest priority of its tasks.
+  public var priority: ImageRequest.Priority {
+    get { state.withLock { $0.priority } }
+    set {
+      let changed = state.withLock { state in
+        guard state.result == nil, state.priority != newValue else { return false }
+        state.priority = newValue
+        return true
+      }
+      if changed { pipeline?.priorityChanged(of: self) }
+    }
+  }
+
+  /// Ends the task with ``ImagePipeline/Error/Cause/cancelled``, at once, unless it has ended. Its load
+  /// goes on while other tasks wait for it.
+  public func cancel() {
+    pipeline?.cancel(self)
+  }
+
+  /// Calls a closure when the task has ended: now, where it has, otherwise from one of the pipeline's
+  /// threads. It must not block.
+  func whenFinished(_ body: @escaping @Sendable (Result<ImageResponse, ImagePipeline.Error>) -> Void) {
+    let result = state.withLock { state in
+      if state.result == nil { state.observers.append(.completion(body)) }
+      return state.result
+    }
+    if let result { body(result) }
+  }
+
+  /// Ends the task and tells everyone who waits; of no effect on a task that has ended. Returns whether
+  /// this call ended it.
+  @discardableResult
+  func finish(_ result: Result<ImageResponse, ImagePipeline.Error>) -> Bool {
+    let observers = state.withLock { state -> [Observer]? in
+      guard state.result == nil else { return nil }
+      state.result = result
+      defer { state.observers = [] }
+      return state.observers
+    }
+    guard let observers else { return false }
+    for observer in observers {
+      switch observer {
+      case .completion(let body): body(result)
+      case .continuation(let continuation): continuation.resume(returning: result)
+      case .progress(let continuation): continuation.finish()
+      case .events(let continuation):
+        continuation.yield(.finished(result))
+        continuation.finish()
+      }
+    }
+    return true
+  }
+
+  /// Passes progress on to whoever listens.
+  func report(_ progress: Progress) {
+    state.withLock { state in
+      guard state.result == nil else { return }
+      state.latest = progress
+      guard hasListeners.load(ordering: .relaxed) else { return }
+      for observer in state.observers {
+        switch observer {
+        case .progress(let continuation): continuation.yield(progress)
+        case .events(let continuation): continuation.yield(.progress(progress))
+        case .completion, .continuation: break
+        }
+      }
+    }
+  }
+
+  /// Passes a preview on to whoever listens.
+  func report(preview: ImageResponse) {
+    guard hasListeners.load(ordering: .relaxed) else { return }
+    state.withLock { state in
+      guard state.result == nil else { return }
+      for case .events(let continuation) in state.observers { continuation.yield(.preview(preview)) }
+    }
+  }
+}
+
+/// The monotonic clock in nanoseconds.
+func monotonicNanoseconds() -> UInt64 {
+  var time = timespec()
+  clock_gettime(CLOCK_MONOTONIC, &time)
+  return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+}

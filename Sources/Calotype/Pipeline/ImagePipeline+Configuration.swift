@@ -1,0 +1,58 @@
+import Foundation
+
+extension ImagePipeline {
+  /// The parts that a pipeline works with and the limits that it keeps to.
+  public struct Configuration: Sendable {
+    /// What the disk cache keeps of a finished load.
+    public enum DiskStoragePolicy: String, Hashable, Sendable, CaseIterable {
+      /// Originals; and prints where they are much smaller than their original and small enough to be kept
+      /// as bare pixels, which show many times faster than the original decodes. The default.
+      case automatic
+      /// Originals only.
+      case originals
+      /// Finished prints only; requests for the picture at its own size still store the original.
+      case prints
+      /// Originals and prints.
+      case all
+    }
+
+    /// Sends requests.
+    public var transport: any HTTPTransport
+    /// Keeps prints in memory; `nil` for none.
+    public var memoryCache: (any ImageCaching)?
+    /// Keeps originals and prints on disk; `nil` for none.
+    public var diskCache: (any DataCaching)?
+    /// What the disk cache keeps, ``DiskStoragePolicy/automatic`` by default.
+    public var diskStorage: DiskStoragePolicy = .automatic
+    /// Decodes originals.
+    public var decoder: any ImageDecoding
+    /// Encodes the prints that are stored.
+    public var encoder: any ImageEncoding
+    /// What a file's header may promise.
+    public var limits = ImageDecodingLimits()
+    /// Downloads under way at once, 16 by default.
+    public var maximumConcurrentDownloads = 16
+    /// Downloads from one host under way at once, 6 by default.
+    public var maximumConcurrentDownloadsPerHost = 6
+    /// The most bytes that an original may have, 64 MB by default.
+    public var maximumOriginalSize = HTTPRequest.defaultMaximumResponseSize
+    /// Headers sent with every download, where the request does not set them itself.
+    public var headers: HTTPHeaders = [
+      "User-Agent": "Calotype/\(CalotypeVersion.string)", "Accept": "image/*,*/*;q=0.8",
+    ]
+    /// Threads that decode, process and read the disk cache; as many as the machine has cores, at least 2.
+    public var decodingWidth = max(2, ProcessInfo.processInfo.activeProcessorCount)
+
+    /// Creates a configuration from its parts.
+    public init(
+      transport: any HTTPTransport, memoryCache: (any ImageCaching)?, diskCache: (any DataCaching)?,
+      decoder: any ImageDecoding, encoder: any ImageEncoding
+    ) {
+      self.transport = transport
+      self.memoryCache = memoryCache
+      self.diskCache = diskCache
+      self.decoder = decoder
+      self.encoder = encoder
+    }
+  }
+}

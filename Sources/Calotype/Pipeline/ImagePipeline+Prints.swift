@@ -1,0 +1,121 @@
+import Foundation
+
+extension ImagePipeline {
+  /// Decodes an original at the request's size and applies its processors.
+  func renderPrint(
+    _ request: ImageRequest, from original: Original, cancellation: CancellationFlag
+  ) throws(Error) -> ImageContainer {
+    var container: ImageContainer
+    do {
+      container = try configuration.decoder.decode(
+        original.data,
+        options: ImageDecodingOptions(targetSize: request.targetSize, limits: configuration.limits),
+        cancellation: cancellation)
+    } catch {
+      let cause: Error.Cause = error == .cancelled ? .cancelled : .decoding(error)
+      throw Error(url: request.url, stage: .decode, cause: cause)
+    }
+    for processor in request.processors {
+      if cancellation.isCancelled { throw Error(url: request.url, stage: .process, cause: .cancelled) }
+      do {
+        container.bitmap = try processor.process(container.bitmap, cancellation: cancellation)
+      } catch is CancellationError {
+        throw Error(url: request.url, stage: .process, cause: .cancelled)
+      } catch {
+        throw Error(
+          url: request.url, stage: .process,
+          cause: .processing(identifier: processor.identifier, reason: "\(error)"))
+      }
+    }
+    return container
+  }
+
+  // MARK: Storing
+
+  func storeOriginal(_ original: Original, for request: ImageRequest, storage: ImageRequest.StorageOptions) {
+    guard let cache = configuration.diskCache, request.cachePolicy != .noStore,
+      storage.contains(.diskOriginal),
+      configuration.diskStorage != .prints || request.cacheKey.variant.isEmpty,
+      original.claimStoring()
+    else { return }
+    cache.store(
+      DataCacheEntry(metadata: original.metadata, body: original.data), for: request.cacheKey.address)
+  }
+
+  func storePrint(
+    _ container: ImageContainer, of load: PrintLoad, from original: Original,
+    storage: ImageRequest.StorageOptions
+  ) {
+    guard let cache = configuration.diskCache, storage.contains(.diskPrint), !container.isPreview,
+      !load.key.print.variant.isEmpty, isWorthStoring(container, of: load)
+    else { return }
+    let bitmap = container.bitmap
+    var metadata = original.metadata
+    metadata.print = DataCacheMetadata.PrintDescription(
+      size: bitmap.size, isOpaque: bitmap.isOpaque, format: container.format,
+      originalSize: container.originalSize, frameCount: container.frameCount)
+    if bitmap.byteCount <= Self.maximumRawPrintSize {
+      metadata.kind = .rawPrint
+      let body = bitmap.withUnsafeBytes { Data($0) }
+      cache.store(DataCacheEntry(metadata: metadata, body: body), for: load.key.print.text)
+    } else {
+      metadata.kind = .encodedPrint
+      let options = ImageEncodingOptions(format: bitmap.isOpaque ? .jpeg : .webp, quality: 90)
+      guard
+        let body = try? configuration.encoder.encode(
+          bitmap, options: options, cancellation: CancellationFlag())
+      else { return }
+      cache.store(DataCacheEntry(metadata: metadata, body: body), for: load.key.print.text)
+    }
+  }
+
+  /// Prints of up to this many bytes of pixels are stored as bare pixels: reading them is several times
+  /// faster than decoding.
+  static let maximumRawPrintSize = 64 << 10
+
+  private func isWorthStoring(_ container: ImageContainer, of load: PrintLoad) -> Bool {
+    switch configuration.diskStorage {
+    case .originals: false
+    case .prints, .all: true
+    case .automatic:
+      container.originalSize.pixelCount >= 4 * container.bitmap.size.pixelCount
+        && container.bitmap.byteCount <= Self.maximumRawPrintSize
+    }
+  }
+
+  /// The print that a disk cache's entry holds, or `nil` where it holds none that can be used.
+  func restorePrint(from entry: DataCacheEntry) -> ImageContainer? {
+    guard let description = entry.metadata.print else { return nil }
+    switch entry.metadata.kind {
+    case .rawPrint:
+      let size = description.size
+      guard size.width > 0, size.height > 0, size.pixelCount <= Self.maximumRawPrintSize / 4,
+        entry.body.count == size.pixelCount * 4,
+        let bitmap = try? Bitmap(
+          size: size, isOpaque: description.isOpaque,
+          initializingWith: { pixels in
+            entry.body.withUnsafeBytes { pixels.copyMemory(from: $0) }
+          })
+      else { return nil }
+      return container(bitmap, description)
+    case .encodedPrint:
+      let options = ImageDecodingOptions(limits: configuration.limits)
+      guard
+        let decoded = try? configuration.decoder.decode(
+          entry.body, options: options, cancellation: CancellationFlag()),
+        decoded.bitmap.size == description.size
+      else { return nil }
+      return container(decoded.bitmap, description)
+    case .original, .partial:
+      return nil
+    }
+  }
+
+  private func container(_ bitmap: Bitmap, _ description: DataCacheMetadata.PrintDescription)
+    -> ImageContainer
+  {
+    ImageContainer(
+      bitmap: bitmap, format: description.format, originalSize: description.originalSize,
+      frameCount: description.frameCount)
+  }
+}

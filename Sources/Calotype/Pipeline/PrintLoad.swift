@@ -1,0 +1,60 @@
+import Foundation
+
+/// The shared work for one print: any number of tasks wait for it.
+///
+/// Everything that changes is touched only under the pipeline's lock, which is what makes it sound as
+/// Sendable.
+final class PrintLoad: @unchecked Sendable, OriginalWaiter {
+  /// Names a load. Loads that may use what is stored are not shared with loads that may not.
+  struct Key: Hashable {
+    let print: ImageCacheKey
+    let policy: ImageRequest.CachePolicy
+  }
+
+  let key: Key
+  /// The first task's request: all of a load's tasks ask for the same print.
+  let request: ImageRequest
+  /// What any of the tasks wants stored.
+  var storage: ImageRequest.StorageOptions
+  var tasks: [ImageTask] = []
+  var priority: ImageRequest.Priority
+  /// The work under way: a look in the disk cache, or a decode.
+  var item: WorkQueue.Item?
+  var original: OriginalLoad?
+  /// Made when a decode begins.
+  var cancellation: CancellationFlag?
+  /// Whether it was delivered, has failed or was cancelled.
+  var hasEnded = false
+
+  init(key: Key, request: ImageRequest, priority: ImageRequest.Priority) {
+    self.key = key
+    self.request = request
+    self.priority = priority
+    storage = request.storage
+  }
+}
+
+/// What waits for an original: a print that is made from it, or a caller that wants its bytes.
+protocol OriginalWaiter: AnyObject, Sendable {
+  /// Touched only under the pipeline's lock.
+  var priority: ImageRequest.Priority { get set }
+  /// Touched only under the pipeline's lock.
+  var original: OriginalLoad? { get set }
+}
+
+/// A caller that wants an original's bytes.
+///
+/// What changes is touched only under the pipeline's lock.
+final class DataLoad: @unchecked Sendable, OriginalWaiter {
+  let request: ImageRequest
+  var priority: ImageRequest.Priority
+  var original: OriginalLoad?
+  var continuation: UnsafeContinuation<Result<Original, ImagePipeline.Error>, Never>?
+  var hasEnded = false
+  let startTime = monotonicNanoseconds()
+
+  init(request: ImageRequest) {
+    self.request = request
+    priority = request.priority
+  }
+}
