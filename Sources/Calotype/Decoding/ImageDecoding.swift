@@ -35,7 +35,8 @@ public struct ImageDecodingOptions: Hashable, Sendable {
 
 /// What a file's header may promise before anything is allocated for it.
 public struct ImageDecodingLimits: Hashable, Sendable {
-  /// The most pixels, width × height × frames, 100 million by default.
+  /// The most pixels that may have to be in memory at once, 100 million by default: width × height of a still
+  /// picture, of the first frame of an animation, and of the print.
   public var maximumPixelCount: Int
 
   /// Creates limits.

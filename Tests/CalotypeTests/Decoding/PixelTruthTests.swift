@@ -1,0 +1,59 @@
+import Foundation
+import Testing
+
+@testable import Calotype
+
+/// Every kind of pixel that the formats can hold comes out as another program or the formula says.
+@Suite struct PixelTruthTests {
+  /// File name, reference name, and whether the format loses detail.
+  static let pictures: [(file: String, reference: String)] = [
+    ("gray1.png", "gray1"), ("gray2.png", "gray2"), ("gray4.png", "gray4"), ("gray8.png", "gray8"),
+    ("gray16.png", "gray16"), ("gray-alpha.png", "gray-alpha"), ("rgb.png", "rgb"), ("rgba.png", "rgba"),
+    ("rgb16.png", "rgb16"), ("rgba16.png", "rgba16"), ("palette.png", "palette"),
+    ("palette-alpha.png", "palette-alpha"), ("palette4.png", "palette4"), ("rgb-key.png", "rgb-key"),
+    ("interlaced.png", "interlaced"), ("interlaced-alpha.png", "interlaced-alpha"),
+    ("animated.png", "animated"), ("p3.png", "p3"), ("p3-alpha.png", "p3-alpha"),
+    ("gray-profile.png", "gray-profile"), ("srgb-profile.png", "srgb-profile"),
+    ("baseline.jpg", "baseline"), ("progressive.jpg", "progressive"), ("subsampled.jpg", "subsampled"),
+    ("gray.jpg", "gray"), ("cmyk-adobe.jpg", "cmyk-adobe"), ("cmyk-plain.jpg", "cmyk-plain"),
+    ("ycck.jpg", "ycck"), ("cmyk-profile.jpg", "cmyk-profile"), ("p3.jpg", "p3"),
+  ]
+
+  @Test(arguments: pictures)
+  func atFullSize(file: String, reference: String) throws {
+    let container = try DecodingFixtures.decode(file)
+    #expect(container.bitmap.size == DecodingFixtures.size)
+    let expected = try DecodingFixtures.reference(reference)
+    #expect(PixelDifference.meanDeltaE(container.bitmap, expected) < 1.5)
+    if !file.hasSuffix(".jpg") && !file.hasPrefix("p3") {
+      // Lossless: what is not exact is a mistake, but for one step of rounding.
+      #expect(PixelDifference.meanAbsoluteError(container.bitmap, expected) < 0.35)
+    }
+  }
+
+  @Test(arguments: pictures)
+  func throughAResize(file: String, reference: String) throws {
+    let container = try DecodingFixtures.decode(file, target: DecodingFixtures.half)
+    #expect(container.bitmap.size == DecodingFixtures.halfSize)
+    #expect(container.originalSize == DecodingFixtures.size)
+    let expected = try DecodingFixtures.reference(reference, size: DecodingFixtures.halfSize)
+    #expect(PixelDifference.meanDeltaE(container.bitmap, expected) < 2)
+    #expect(PixelDifference.meanAbsoluteError(container.bitmap, expected) < 1.5)
+  }
+
+  @Test(arguments: pictures)
+  func opacityIsKnown(file: String, reference: String) throws {
+    let isClearSomewhere = try DecodingFixtures.data("\(reference).rgba").enumerated()
+      .contains { $0.offset % 4 == 3 && $0.element < 255 }
+    for target in [nil, DecodingFixtures.half] {
+      #expect(try DecodingFixtures.decode(file, target: target).bitmap.isOpaque == !isClearSomewhere)
+    }
+  }
+
+  @Test func aWideProfileIsReallyConverted() throws {
+    // The same stored numbers with and without the profile: were it passed over, they would come out equal.
+    let wide = try DecodingFixtures.decode("p3.png").bitmap
+    let narrow = try DecodingFixtures.decode("rgb.png").bitmap
+    #expect(PixelDifference.meanDeltaE(wide, narrow) > 3)
+  }
+}
