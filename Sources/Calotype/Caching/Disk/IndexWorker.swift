@@ -1,0 +1,436 @@
+import CXXHash
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The index's database and what is done with it.
+///
+/// Sound as Sendable: everything but the constants is touched only on ``DiskIndex``'s serial queue.
+final class IndexWorker: @unchecked Sendable {
+  enum Outcome {
+    case written, busy, failed
+  }
+
+  static let fileName = "index.sqlite"
+
+  let folders: FolderHolder
+  let configuration: DiskCache.Configuration
+  let clock: @Sendable () -> Double
+
+  private var connection: SQLiteConnection?
+  private var connectionFolder: CacheFolder?
+  private var connectionInode: ino_t = 0
+  /// The folder whose database was opened before, be it open now or not.
+  private weak var lastFolder: CacheFolder?
+  /// The shard that a rebuild looks at next; 256 when there is none under way.
+  private var rebuildShard = 256
+  private var lastRecovery = -Double.infinity
+  private var computedLimit: Int?
+
+  init(folders: FolderHolder, configuration: DiskCache.Configuration, clock: @escaping @Sendable () -> Double)
+  {
+    self.folders = folders
+    self.configuration = configuration
+    self.clock = clock
+  }
+
+  // MARK: Batches
+
+  /// Writes changes and lets entries go that are over the limits.
+  ///
+  /// - Parameter willStore: Whether an entry has been stored since the changes were taken.
+  func write(_ changes: [EntryName: IndexChanges.Change], willStore: (EntryName) -> Bool) -> Outcome {
+    let stores = changes.values.contains { if case .stored = $0 { true } else { false } }
+    if changes.isEmpty, connection == nil { return .written }
+    guard let folder = folders.current(creating: stores) else { return .failed }
+    if !folder.isInPlace {
+      close()
+      folders.forget(folder)
+      // The files went with the folder. What has been stored since is in a new folder and comes again.
+      return .written
+    }
+    return attempt(in: folder) { connection throws(SQLiteError) in
+      recoverIfDue(folder, connection)
+      try connection.transaction { () throws(SQLiteError) in
+        for (name, change) in changes { try apply(change, to: name, folder, connection) }
+        try dropExpired(folder, connection)
+      }
+      try evict(toBytes: entriesLimit(folder, connection), folder, connection, willStore: willStore)
+    }
+  }
+
+  /// Does something with the database, which is opened first, and made anew where it is damaged.
+  func attempt(
+    in folder: CacheFolder, _ body: (SQLiteConnection) throws(SQLiteError) -> Void
+  ) -> Outcome {
+    for _ in 0..<2 {
+      do throws(SQLiteError) {
+        let connection = try openConnection(folder)
+        try body(connection)
+        return .written
+      } catch {
+        if error.isDamage {
+          reset(folder)
+          continue
+        }
+        if error.isBusy { return .busy }
+        close()
+        return .failed
+      }
+    }
+    return .failed
+  }
+
+  private func apply(
+    _ change: IndexChanges.Change, to name: EntryName, _ folder: CacheFolder, _ connection: SQLiteConnection
+  ) throws(SQLiteError) {
+    switch change {
+    case .removed:
+      // Another process may have stored it again.
+      if folder.status(of: name) == nil { try delete(name, connection) }
+    case .stored(var row, _, _):
+      guard let status = folder.status(of: name) else { return try delete(name, connection) }
+      row.size = status.sizeOnDisk
+      row.stored = DiskIndex.microseconds(status.modified)
+      try upsert(row, connection)
+    case .used(let time):
+      try connection.run(
+        "UPDATE entries SET used = max(used, ?2) WHERE id = ?1", .integer(name.id), .integer(time))
+      if connection.changes == 0, var row = describe(name, in: folder) {
+        row.used = time
+        try upsert(row, connection)
+      }
+    }
+  }
+
+  func upsert(_ row: IndexRow, _ connection: SQLiteConnection) throws(SQLiteError) {
+    try connection.run(
+      """
+      INSERT INTO entries (id, low, size, used, expires, stored, kind, address, key, url)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+      ON CONFLICT (id) DO UPDATE SET low = ?2, size = ?3, used = max(used, ?4), expires = ?5, stored = ?6,
+      kind = ?7, address = ?8, key = ?9, url = ?10
+      """,
+      .integer(row.name.id), .integer(Int64(bitPattern: row.name.low)), .integer(Int64(row.size)),
+      .integer(row.used), .optional(row.expires), .integer(row.stored), .integer(Int64(row.kind.rawValue)),
+      .integer(Self.addressHash(row.url)), .text(row.key), .optional(row.url == row.key ? nil : row.url))
+  }
+
+  func delete(_ name: EntryName, _ connection: SQLiteConnection) throws(SQLiteError) {
+    try connection.run("DELETE FROM entries WHERE id = ?", .integer(name.id))
+  }
+
+  // MARK: Letting go
+
+  /// Lets the least recently used entries go until the rest takes at most so many bytes.
+  func evict(
+    toBytes limit: Int, _ folder: CacheFolder, _ connection: SQLiteConnection,
+    willStore: (EntryName) -> Bool = { _ in false }
+  ) throws(SQLiteError) {
+    var isOver = true
+    // Some at a time, so that other processes get their turn.
+    while isOver {
+      try connection.transaction { () throws(SQLiteError) in
+        var bytes = Int(try connection.integer("SELECT bytes FROM totals") ?? 0)
+        isOver = bytes > limit
+        guard isOver else { return }
+        var victims: [(name: EntryName, size: Int, stored: Int64)] = []
+        try connection.rows("SELECT id, low, size, stored FROM entries ORDER BY used LIMIT 128") { row in
+          victims.append((EntryName(row), Int(row.integer(2)), row.integer(3)))
+        }
+        if victims.isEmpty { isOver = false }
+        for victim in victims where bytes > limit {
+          var isGone = false
+          if !willStore(victim.name) {
+            isGone = try drop(victim.name, stored: victim.stored, folder, connection)
+          }
+          if isGone {
+            bytes -= victim.size
+          } else {
+            // Stored anew since the index last heard of it: it is not the oldest.
+            try connection.run(
+              "UPDATE entries SET used = ?2 WHERE id = ?1", .integer(victim.name.id),
+              .integer(DiskIndex.microseconds(clock())))
+          }
+        }
+        isOver = bytes > limit && isOver
+      }
+    }
+  }
+
+  private func dropExpired(_ folder: CacheFolder, _ connection: SQLiteConnection) throws(SQLiteError) {
+    var ended: [(name: EntryName, stored: Int64)] = []
+    try connection.rows(
+      "SELECT id, low, stored FROM entries WHERE expires <= ? LIMIT 256",
+      [.integer(DiskIndex.microseconds(clock()))]
+    ) { row in ended.append((EntryName(row), row.integer(2))) }
+    for entry in ended { _ = try drop(entry.name, stored: entry.stored, folder, connection) }
+  }
+
+  /// Deletes an entry's file and row, unless the file is newer than the row: then the row is mended.
+  private func drop(
+    _ name: EntryName, stored: Int64, _ folder: CacheFolder, _ connection: SQLiteConnection
+  ) throws(SQLiteError) -> Bool {
+    if let status = folder.status(of: name) {
+      if DiskIndex.microseconds(status.modified) != stored, var row = describe(name, in: folder) {
+        row.used = DiskIndex.microseconds(clock())
+        try upsert(row, connection)
+        return false
+      }
+      // The file goes first: were the process killed in between, a row without a file is met again here,
+      // but a file without a row would stay.
+      folder.delete(name)
+    }
+    try delete(name, connection)
+    return true
+  }
+
+  /// The bytes that entries may take: the limit without what the index itself takes.
+  func entriesLimit(_ folder: CacheFolder, _ connection: SQLiteConnection) -> Int {
+    let limit = sizeLimit(folder, connection)
+    return max(limit / 2, limit - indexBytes(folder))
+  }
+
+  func indexBytes(_ folder: CacheFolder) -> Int {
+    ["", "-wal", "-shm"].reduce(0) { sum, suffix in
+      sum + ((try? FileSystem.status(folder.descriptor, Self.fileName + suffix))?.sizeOnDisk ?? 0)
+    }
+  }
+
+  /// The configured limit, or 2 % of what is free and the cache's own, between 64 MB and 1 GB.
+  func sizeLimit(_ folder: CacheFolder, _ connection: SQLiteConnection?) -> Int {
+    if let limit = configuration.sizeLimit { return limit }
+    if let computedLimit { return computedLimit }
+    let own = (try? connection?.integer("SELECT bytes FROM totals")).flatMap { $0 }.map(Int.init) ?? 0
+    var space = statvfs()
+    var free = 0
+    if fstatvfs(folder.descriptor, &space) == 0 {
+      free = Int(clamping: space.f_bavail).multipliedClamped(by: Int(clamping: space.f_frsize))
+    }
+    let limit = min(1 << 30, max(64 << 20, free.addingClamped(own) / 50))
+    computedLimit = limit
+    return limit
+  }
+
+  // MARK: The database
+
+  private func openConnection(_ folder: CacheFolder) throws(SQLiteError) -> SQLiteConnection {
+    if let connection, connectionFolder === folder,
+      (try? FileSystem.status(folder.descriptor, Self.fileName))?.st_ino == connectionInode
+    {
+      return connection
+    }
+    close()
+    // Held against a process that finds the database damaged and takes it away.
+    guard lock(folder) else { throw SQLiteError(code: 5, message: "the cache folder is locked") }
+    defer { flock(folder.descriptor, LOCK_UN) }
+    for suffix in ["", "-wal", "-shm"] {
+      guard let status = try? FileSystem.status(folder.descriptor, Self.fileName + suffix) else { continue }
+      if !folder.isOwnFile(status) { unlinkat(folder.descriptor, Self.fileName + suffix, 0) }
+    }
+    let opened = try SQLiteConnection(path: folder.path + "/" + Self.fileName, busyTimeout: 5000)
+    try prepare(opened, isNewFolder: folder.isNew && lastFolder !== folder)
+    for suffix in ["", "-wal", "-shm"] {
+      _ = fchmodat(folder.descriptor, Self.fileName + suffix, 0o600, 0)
+    }
+    guard let status = try? FileSystem.status(folder.descriptor, Self.fileName) else {
+      throw SQLiteError(code: 14, message: "the index cannot be opened")
+    }
+    connection = opened
+    connectionFolder = folder
+    lastFolder = folder
+    connectionInode = status.st_ino
+    rebuildShard = Int(try opened.integer("SELECT value FROM state WHERE name = 'rebuild'") ?? 256)
+    return opened
+  }
+
+  private func lock(_ folder: CacheFolder) -> Bool {
+    for _ in 0..<400 {
+      if flock(folder.descriptor, LOCK_EX | LOCK_NB) == 0 { return true }
+      usleep(5000)
+    }
+    return false
+  }
+
+  private func prepare(_ connection: SQLiteConnection, isNewFolder: Bool) throws(SQLiteError) {
+    connection.keepLogOnClose()
+    try connection.execute(
+      """
+      PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;
+      PRAGMA wal_autocheckpoint = \(checkpointPages); PRAGMA journal_size_limit = \(checkpointPages * 4096);
+      """)
+    if try connection.integer("PRAGMA user_version") == 1 { return }
+    try connection.transaction { () throws(SQLiteError) in
+      if try connection.integer("PRAGMA user_version") == 1 { return }
+      try connection.execute(Self.schema)
+      try connection.run(
+        "INSERT OR REPLACE INTO state VALUES ('rebuild', ?)", .integer(isNewFolder ? 256 : 0))
+    }
+  }
+
+  /// The log's length, in pages, at which it goes into the database: shorter for a cache that is small.
+  private var checkpointPages: Int {
+    min(1000, max(16, (configuration.sizeLimit ?? 64 << 20) / 4096 / 32))
+  }
+
+  private static let schema = """
+    CREATE TABLE entries (
+      id INTEGER PRIMARY KEY, low INTEGER NOT NULL, size INTEGER NOT NULL, used INTEGER NOT NULL,
+      expires INTEGER, stored INTEGER NOT NULL, kind INTEGER NOT NULL, address INTEGER NOT NULL,
+      key TEXT NOT NULL, url TEXT);
+    CREATE INDEX entries_used ON entries (used);
+    CREATE INDEX entries_expires ON entries (expires) WHERE expires IS NOT NULL;
+    CREATE INDEX entries_address ON entries (address);
+    CREATE TABLE totals (id INTEGER PRIMARY KEY CHECK (id = 0), count INTEGER NOT NULL, bytes INTEGER NOT NULL);
+    INSERT INTO totals VALUES (0, 0, 0);
+    CREATE TRIGGER entries_insert AFTER INSERT ON entries BEGIN
+      UPDATE totals SET count = count + 1, bytes = bytes + NEW.size; END;
+    CREATE TRIGGER entries_delete AFTER DELETE ON entries BEGIN
+      UPDATE totals SET count = count - 1, bytes = bytes - OLD.size; END;
+    CREATE TRIGGER entries_size AFTER UPDATE OF size ON entries WHEN OLD.size <> NEW.size BEGIN
+      UPDATE totals SET bytes = bytes + NEW.size - OLD.size; END;
+    CREATE TABLE state (name TEXT PRIMARY KEY, value INTEGER);
+    PRAGMA user_version = 1;
+    """
+
+  func close() {
+    connection = nil
+    connectionFolder = nil
+  }
+
+  /// Puts this process's note away while nothing is being written.
+  func rest() { folders.current(creating: false)?.claim.rest() }
+
+  /// Takes the database away, so that the next use makes it anew from the files.
+  func reset(_ folder: CacheFolder) {
+    let damaged = connectionInode
+    close()
+    guard lock(folder) else { return }
+    defer { flock(folder.descriptor, LOCK_UN) }
+    if damaged != 0, let status = try? FileSystem.status(folder.descriptor, Self.fileName),
+      status.st_ino != damaged
+    {
+      return
+    }
+    for suffix in ["", "-wal", "-shm"] { unlinkat(folder.descriptor, Self.fileName + suffix, 0) }
+    connectionInode = 0
+  }
+
+  // MARK: Mending
+
+  /// Whether a rebuild is under way.
+  var hasBackgroundWork: Bool { connection != nil && rebuildShard < 256 }
+
+  /// Takes a rebuild one shard further; `false` where that failed.
+  func doBackgroundWork() -> Bool {
+    guard rebuildShard < 256, let folder = folders.current(creating: false) else { return false }
+    let outcome = attempt(in: folder) { connection throws(SQLiteError) in
+      guard rebuildShard < 256 else { return }
+      try reconcile(rebuildShard, folder, connection)
+      rebuildShard += 1
+      try connection.run("UPDATE state SET value = ? WHERE name = 'rebuild'", .integer(Int64(rebuildShard)))
+      if rebuildShard == 256 {
+        try evict(toBytes: entriesLimit(folder, connection), folder, connection)
+      }
+    }
+    return outcome == .written
+  }
+
+  private func recoverIfDue(_ folder: CacheFolder, _ connection: SQLiteConnection) {
+    let now = clock()
+    guard abs(now - lastRecovery) > 60 else { return }
+    lastRecovery = now
+    recover(folder, connection)
+  }
+
+  /// Clears up after processes that were killed. Returns the temporary files that were deleted.
+  @discardableResult
+  func recover(_ folder: CacheFolder, _ connection: SQLiteConnection) -> Int {
+    var reclaimed = 0
+    for dead in WriterClaim.dead(in: folder.descriptor) {
+      var isDone = true
+      for shard in dead.shards {
+        reclaimed += deleteTemporaries(of: dead.digits, inShard: shard, folder)
+        do throws(SQLiteError) { try reconcile(shard, folder, connection) } catch { isDone = false }
+      }
+      if isDone { WriterClaim.clear(dead, in: folder.descriptor) } else { closeFile(dead.descriptor) }
+    }
+    return reclaimed
+  }
+
+  private func deleteTemporaries(of digits: String, inShard shard: Int, _ folder: CacheFolder) -> Int {
+    let prefix = Array("tmp-\(digits)-".utf8)
+    var names: [String] = []
+    folder.forEachName(inShard: shard) { name in
+      if name.starts(with: prefix) { names.append(String(decoding: name, as: UTF8.self)) }
+    }
+    for name in names { folder.discard(CacheFolder.shardName(shard) + "/" + name) }
+    return names.count
+  }
+
+  /// Makes the index agree with the files of one shard.
+  func reconcile(_ shard: Int, _ folder: CacheFolder, _ connection: SQLiteConnection) throws(SQLiteError) {
+    try connection.transaction { () throws(SQLiteError) in
+      var rows: [EntryName: (size: Int, stored: Int64)] = [:]
+      let first = Int64(bitPattern: UInt64(shard) << 56)
+      let last = Int64(bitPattern: UInt64(shard) << 56 | 0x00FF_FFFF_FFFF_FFFF)
+      try connection.rows(
+        "SELECT id, low, size, stored FROM entries WHERE id BETWEEN ? AND ?",
+        [.integer(first), .integer(last)]
+      ) { row in rows[EntryName(row)] = (Int(row.integer(2)), row.integer(3)) }
+      var names: [EntryName] = []
+      folder.forEachName(inShard: shard) { name in
+        if let name = EntryName(fileName: name), name.shard == shard { names.append(name) }
+      }
+      for name in names {
+        let known = rows.removeValue(forKey: name)
+        guard let status = folder.status(of: name) else { continue }
+        if let known, known.size == status.sizeOnDisk,
+          known.stored == DiskIndex.microseconds(status.modified)
+        {
+          continue
+        }
+        if let row = describe(name, in: folder) {
+          try upsert(row, connection)
+        } else {
+          folder.delete(name, inode: status.st_ino)
+          try delete(name, connection)
+        }
+      }
+      for name in rows.keys where folder.status(of: name) == nil { try delete(name, connection) }
+    }
+  }
+
+  /// What an entry's file says of it, without its body; `nil` where it is no entry.
+  func describe(_ name: EntryName, in folder: CacheFolder) -> IndexRow? {
+    guard let opened = folder.open(name) else { return nil }
+    defer { closeFile(opened) }
+    guard let status = folder.status(ofEntry: opened),
+      let (_, key, metadata) = EntryFile.readHead(opened, status), EntryName(key: key) == name
+    else { return nil }
+    let stored = DiskIndex.microseconds(status.modified)
+    return IndexRow(
+      name: name, key: key, url: metadata.url, kind: metadata.kind, size: status.sizeOnDisk, used: stored,
+      expires: configuration.expiry(of: metadata, stored: status.modified), stored: stored)
+  }
+
+  static func addressHash(_ url: String) -> Int64 {
+    var address = ImageRequest.normalizedAddress(url)
+    return address.withUTF8 { Int64(bitPattern: XXH3_64bits($0.baseAddress, $0.count)) }
+  }
+}
+
+extension EntryName {
+  /// The row's number in the index.
+  var id: Int64 { Int64(bitPattern: high) }
+
+  /// From the first two columns of a row.
+  init(_ row: SQLiteConnection.Row) {
+    self.init(high: UInt64(bitPattern: row.integer(0)), low: UInt64(bitPattern: row.integer(1)))
+  }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import Synchronization
+
+@testable import Calotype
+
+/// A folder of a test's own that goes with it.
+final class TemporaryFolder: Sendable {
+  let path: String
+
+  init() throws {
+    var template = Array((NSTemporaryDirectory() + "/calotype-test-XXXXXX").utf8CString)
+    guard mkdtemp(&template) != nil else { throw POSIXError(.EIO) }
+    path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  /// All files below, by path from here; folders are left out.
+  var files: [String] {
+    let all = FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
+    return all.filter { file in
+      var status = stat()
+      return lstat(path + "/" + file, &status) == 0 && status.st_mode & S_IFMT != S_IFDIR
+    }
+  }
+
+  /// The files that are entries.
+  var entryFiles: [String] {
+    files.filter { file in
+      let name = file.split(separator: "/").last ?? ""
+      return name.count == 32 && name.allSatisfy(\.isHexDigit)
+    }
+  }
+
+  /// The files that are neither entries nor the index nor the folder's tag.
+  var leftovers: [String] {
+    files.filter { file in
+      let name = file.split(separator: "/").last ?? ""
+      return name.hasPrefix("tmp-") || name.hasPrefix("writer-")
+    }
+  }
+}
+
+/// A clock that stands until it is moved.
+final class ManualClock: Sendable {
+  private let time: Mutex<Double>
+
+  init(_ start: Double = 1_800_000_000) { time = Mutex(start) }
+
+  var now: Double { time.withLock { $0 } }
+  func advance(by seconds: Double) { time.withLock { $0 += seconds } }
+}
+
+/// Keeps what a hook was told.
+final class Recorder<Element: Sendable>: Sendable {
+  private let list = Mutex<[Element]>([])
+
+  func record(_ element: Element) { list.withLock { $0.append(element) } }
+  var all: [Element] { list.withLock { $0 } }
+}
+
+func entry(
+  _ text: String, url: String = "http://a/1", kind: DataCacheMetadata.Kind = .original, expires: Double? = nil
+) -> DataCacheEntry {
+  DataCacheEntry(metadata: DataCacheMetadata(kind: kind, url: url, expires: expires), body: Data(text.utf8))
+}
+
+func entry(bytes: Int, fill: UInt8 = 7, url: String = "http://a/1") -> DataCacheEntry {
+  DataCacheEntry(
+    metadata: DataCacheMetadata(kind: .original, url: url), body: Data(repeating: fill, count: bytes))
+}
