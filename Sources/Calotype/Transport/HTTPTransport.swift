@@ -57,6 +57,10 @@ public struct HTTPTransferMetrics: Hashable, Sendable {
   public var reusedConnection = false
   /// The protocol's version, such as `1.1` or `2`.
   public var protocolVersion = "1.1"
+  /// The numeric address that answered, or `nil` where it is not known. With a proxy, the proxy's.
+  public var remoteAddress: String?
+  /// How many redirects were followed before the response.
+  public var redirectCount = 0
 
   /// Creates metrics with nothing measured.
   public init() {}
@@ -90,6 +94,8 @@ public struct HTTPTransportError: Swift.Error, Hashable, Sendable, CustomStringC
     case tooManyRedirects = "too_many_redirects"
     /// A redirect leads where it may not: no address, another scheme, or from https to http.
     case redirectRefused = "redirect_refused"
+    /// The host's address is one that this transfer may not reach.
+    case addressRefused = "address_refused"
     /// The transfer was cancelled.
     case cancelled
     /// Anything else.

@@ -1,0 +1,100 @@
+import CCurl
+import Foundation
+import Synchronization
+
+/// Carries wishes from any thread to the one thread that libcurl runs on.
+///
+/// A wish costs a lock and an append; the thread is woken only where it sleeps, and once for any number
+/// of wishes that come before it has woken.
+final class CurlEngine: Sendable {
+  /// What the thread can be asked for.
+  enum Command {
+    case start(CurlTransfer)
+    case cancel(CurlTransfer)
+    case prioritize(CurlTransfer, ImageRequest.Priority)
+    case stop
+  }
+
+  private struct Inbox {
+    var commands: [Command] = []
+    var isStarted = false
+    /// Whether the thread sleeps, or is about to, and nobody has woken it yet.
+    var isAsleep = false
+  }
+
+  let configuration: CurlTransport.Configuration
+  let addressGuard: CurlAddressGuard?
+  // Sound to share: it is used on the engine's thread alone, but for curl_multi_wakeup, which any thread
+  // may call; and it is freed when nobody holds the engine any more.
+  nonisolated(unsafe) let multi: UnsafeMutableRawPointer?
+  private let inbox = Mutex(Inbox())
+
+  private static let isLibraryReady: Bool = calotype_curl_global_init() == CURLE_OK
+
+  init(configuration: CurlTransport.Configuration, addressGuard: CurlAddressGuard?) {
+    self.configuration = configuration
+    self.addressGuard = addressGuard
+    multi = CurlEngine.isLibraryReady ? curl_multi_init() : nil
+  }
+
+  deinit { if let multi { curl_multi_cleanup(multi) } }
+
+  func submit(_ command: Command) {
+    enum Action { case none, wake, start }
+    let action = inbox.withLock { inbox in
+      if case .stop = command, !inbox.isStarted { return Action.none }
+      inbox.commands.append(command)
+      if !inbox.isStarted {
+        inbox.isStarted = true
+        return .start
+      }
+      guard inbox.isAsleep else { return .none }
+      inbox.isAsleep = false
+      return .wake
+    }
+    switch action {
+    case .none: break
+    case .wake: curl_multi_wakeup(multi)
+    case .start: startThread()
+    }
+  }
+
+  /// Takes all wishes; the array passed in is emptied and takes their place, so that its memory is used
+  /// again.
+  func takeCommands(into commands: inout [Command]) {
+    commands.removeAll(keepingCapacity: true)
+    inbox.withLock { inbox in
+      inbox.isAsleep = false
+      swap(&inbox.commands, &commands)
+    }
+  }
+
+  /// Waits until a socket is ready, a time-out of libcurl's or the given one ends, or a wish comes.
+  func sleep(milliseconds: Int32) {
+    let isIdle = inbox.withLock { inbox in
+      inbox.isAsleep = inbox.commands.isEmpty
+      return inbox.isAsleep
+    }
+    if isIdle { curl_multi_poll(multi, nil, 0, milliseconds, nil) }
+  }
+
+  private func startThread() {
+    let thread = Thread { [self] in
+      Self.blockSignals()
+      CurlLoop(engine: self).run()
+    }
+    thread.name = "calotype.curl"
+    thread.stackSize = 1 << 20
+    thread.start()
+  }
+
+  /// Keeps signals off this thread. A write to a closed connection raises SIGPIPE in the thread that
+  /// writes (TLS libraries cannot avoid it); blocked here, it is never delivered, and the program's own
+  /// handling of it stays as it is.
+  private static func blockSignals() {
+    var signals = sigset_t()
+    sigfillset(&signals)
+    for fault in [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS] { sigdelset(&signals, fault) }
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
+  }
+}
