@@ -6,7 +6,7 @@ import Testing
 /// command, so that nothing of Calotype is needed.
 @Suite struct NginxServerTests {
   @Test func servesAFolderWithTheHeadersOfEachPlace() async throws {
-    let folder = try TemporaryFolder()
+    let folder = try TestSupport.TemporaryFolder()
     try folder.write("hello, hello, hello, hello", to: "a b.txt")
     let server = try NginxServer(serving: folder.url)
     let plain = try curl(server.url("a%20b.txt"))
@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test func logsRequests() async throws {
-    let folder = try TemporaryFolder()
+    let folder = try TestSupport.TemporaryFolder()
     try folder.write("0123456789", to: "digits")
     let server = try NginxServer(serving: folder.url)
     #expect(try curl(server.url("digits?q=1"), "--range", "2-4").hasSuffix("234"))
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test func speaksHTTP2OverTLS() async throws {
-    let folder = try TemporaryFolder()
+    let folder = try TestSupport.TemporaryFolder()
     try folder.write("secret", to: "s")
     let server = try NginxServer(serving: folder.url)
     let answer = try curl(
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test func stopsAndLeavesNothingBehind() throws {
-    let folder = try TemporaryFolder()
+    let folder = try TestSupport.TemporaryFolder()
     let server = try NginxServer(serving: folder.url)
     let prefix = server.certificateFile.deletingLastPathComponent()
     #expect(FileManager.default.fileExists(atPath: prefix.path))
