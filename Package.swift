@@ -65,9 +65,13 @@ let package = Package(
       name: "calotype-bench",
       dependencies: ["Calotype", "TestSupport"],
       path: "Benchmarks/CalotypeBench"),
+    .executableTarget(
+      name: "cache-writer",
+      dependencies: ["Calotype"],
+      path: "Tests/Helpers/cache-writer"),
     .testTarget(
       name: "CalotypeTests",
-      dependencies: ["Calotype", "TestSupport"],
+      dependencies: ["Calotype", "TestSupport", "cache-writer"],
       exclude: ["Decoding/Fixtures", "Decoding/make-fixtures.py"]),
     .testTarget(
       name: "CLITests",

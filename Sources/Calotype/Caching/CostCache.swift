@@ -2,8 +2,9 @@ import Synchronization
 
 /// A cache in memory that counts what its values cost. Safe from any thread.
 ///
-/// A hit takes one of several small locks for as long as a dictionary look-up lasts and sets a mark on the
-/// entry; what is to leave is worked out when something is stored, under a lock that readers never take.
+/// A hit takes one of several small locks for as long as a look-up in a hash table lasts, and leaves a note of
+/// the use on the entry; what is to leave is worked out when something is stored, under a lock that readers
+/// never take.
 final class CostCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// Seconds on a clock that never goes back.
   typealias Clock = @Sendable () -> Double
@@ -19,25 +20,31 @@ final class CostCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   private final class Entry: Sendable {
     let key: Key
+    let hash: Int
     let value: Value
     let cost: Int
     let deadline: Double
-    let shard: Int
-    let mark = Atomic<Bool>(false)
+    let lastUse: Atomic<Int>
+    let hits = Atomic<UInt8>(0)
+    /// The policy's name for the entry, or -1. Changed under the state's lock only.
+    let slot = Atomic<EvictionPolicy.Slot>(-1)
 
-    init(key: Key, value: Value, cost: Int, deadline: Double, shard: Int) {
+    init(key: Key, hash: Int, value: Value, cost: Int, deadline: Double, lastUse: Int) {
       self.key = key
+      self.hash = hash
       self.value = value
       self.cost = cost
       self.deadline = deadline
-      self.shard = shard
+      self.lastUse = Atomic(lastUse)
     }
   }
 
   private struct Table {
-    var entries: [Key: Entry] = [:]
+    var entries = HashedTable<Entry>()
     var hits = 0
     var misses = 0
+    /// Hits that the duel has not seen yet.
+    var samples: [PolicyDuel.Sample] = []
   }
 
   private final class Shard: Sendable {
@@ -46,11 +53,25 @@ final class CostCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     let padding: (Int, Int, Int, Int, Int, Int, Int, Int) = (0, 0, 0, 0, 0, 0, 0, 0)
   }
 
+  private struct Residents: EntryUse {
+    /// By slot.
+    var entries: [Entry?] = []
+
+    func lastUse(_ slot: EvictionPolicy.Slot) -> Int {
+      entries[Int(slot)]?.lastUse.load(ordering: .relaxed) ?? 0
+    }
+
+    func hits(_ slot: EvictionPolicy.Slot) -> UInt8 { entries[Int(slot)]?.hits.load(ordering: .relaxed) ?? 0 }
+
+    func setHits(_ hits: UInt8, _ slot: EvictionPolicy.Slot) {
+      entries[Int(slot)]?.hits.store(hits, ordering: .relaxed)
+    }
+  }
+
   private struct State {
     var policy: EvictionPolicy
-    /// By slot.
-    var residents: [Entry?] = []
-    var slots: [ObjectIdentifier: EvictionPolicy.Slot] = [:]
+    var duel: PolicyDuel
+    var residents = Residents()
     var evictions = 0
     var largestEntry: Int
     var timeToLive: Double?
@@ -59,6 +80,11 @@ final class CostCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let shards: [Shard]
   private let state: Mutex<State>
   private let clock: Clock
+  /// Counts uses, so that their order is known. A hit moves it on only now and then, since a count that all
+  /// threads write would hold them up: uses less than about 8 apart may count as at once.
+  private let time = Atomic<Int>(1)
+
+  private static var sampleLimit: Int { 128 }
 
   /// - Parameters:
   ///   - costLimit: The most that all values may cost.
@@ -69,60 +95,73 @@ final class CostCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     costLimit: Int, countLimit: Int, largestEntry: Int, timeToLive: Double?, clock: @escaping Clock
   ) {
     shards = (0..<16).map { _ in Shard() }
+    let policy = EvictionPolicy(capacity: max(0, costLimit), countLimit: max(0, countLimit))
     state = Mutex(
       State(
-        policy: EvictionPolicy(capacity: max(0, costLimit), countLimit: max(0, countLimit)),
+        policy: policy, duel: PolicyDuel(capacity: policy.capacity, countLimit: policy.countLimit),
         largestEntry: largestEntry, timeToLive: timeToLive))
     self.clock = clock
   }
 
   /// The value for a key, or `nil`.
   func value(for key: Key) -> Value? {
-    let shard = shards[shardIndex(key)]
-    let entry = shard.table.withLock { table -> Entry? in
-      guard let entry = table.entries[key], entry.deadline == .infinity || entry.deadline > clock() else {
+    let hash = key.hashValue
+    let isSample = PolicyDuel.takesPart(hash)
+    let time = time.load(ordering: .relaxed)
+    return shard(hash).table.withLock { table -> Value? in
+      guard let entry = table.entries.find(hash, where: { $0.key == key }),
+        entry.deadline == .infinity || entry.deadline > clock()
+      else {
         table.misses += 1
         return nil
       }
       table.hits += 1
-      return entry
+      if table.hits & 7 == 0 { self.time.add(1, ordering: .relaxed) }
+      // Written only where they change, so that threads that hit one entry do not fight over its cache line.
+      if entry.lastUse.load(ordering: .relaxed) != time { entry.lastUse.store(time, ordering: .relaxed) }
+      let hits = entry.hits.load(ordering: .relaxed)
+      if hits < 3 { entry.hits.store(hits + 1, ordering: .relaxed) }
+      if isSample, table.samples.count < Self.sampleLimit {
+        table.samples.append(PolicyDuel.Sample(fingerprint: hash, cost: entry.cost, time: time))
+      }
+      return entry.value
     }
-    guard let entry else { return nil }
-    // Written only when it is not set, so that threads that hit one entry do not fight over its cache line.
-    if !entry.mark.load(ordering: .relaxed) { entry.mark.store(true, ordering: .relaxed) }
-    return entry.value
   }
 
   /// Keeps a value, in place of any that the key had. What costs more than the largest entry is dropped,
   /// and so is what the key had.
   func store(_ value: Value, for key: Key, cost: Int) {
-    let index = shardIndex(key)
+    let hash = key.hashValue
+    let cost = max(0, cost)
     // Freed after the locks are let go: a value may be large.
     var dropped: [Entry] = []
     defer { withExtendedLifetime(dropped) {} }
     state.withLock { state in
+      let now = time.add(1, ordering: .relaxed).newValue
       let deadline = state.timeToLive.map { clock() + $0 } ?? .infinity
-      let entry = Entry(key: key, value: value, cost: max(0, cost), deadline: deadline, shard: index)
-      let fits = entry.cost <= min(state.largestEntry, state.policy.capacity) && state.policy.countLimit > 0
-      let old = shards[index].table.withLock { table in
-        fits ? table.entries.updateValue(entry, forKey: key) : table.entries.removeValue(forKey: key)
+      let entry = Entry(key: key, hash: hash, value: value, cost: cost, deadline: deadline, lastUse: now)
+      let fits = cost <= min(state.largestEntry, state.policy.capacity) && state.policy.countLimit > 0
+      let old = shard(hash).table.withLock { table in
+        fits
+          ? table.entries.update(entry, hash) { $0.key == key } : table.entries.remove(hash) { $0.key == key }
       }
       if let old {
         // A picture that is replaced was wanted again, as one that is hit.
-        if old.mark.load(ordering: .relaxed) { entry.mark.store(true, ordering: .relaxed) }
+        entry.hits.store(min(3, old.hits.load(ordering: .relaxed) + 1), ordering: .relaxed)
         discard(old, from: &state)
         dropped.append(old)
       }
       guard fits else { return }
-      insert(entry, into: &state, dropped: &dropped)
+      duel(PolicyDuel.Sample(fingerprint: hash, cost: cost, time: now), &state)
+      insert(entry, now: now, into: &state, dropped: &dropped)
     }
   }
 
   /// Drops a key's value.
   func remove(_ key: Key) {
-    let index = shardIndex(key)
+    let hash = key.hashValue
     let old = state.withLock { state -> Entry? in
-      let old = shards[index].table.withLock { $0.entries.removeValue(forKey: key) }
+      let old = shard(hash).table.withLock { $0.entries.remove(hash) { $0.key == key } }
       if let old { discard(old, from: &state) }
       return old
     }
@@ -131,19 +170,18 @@ final class CostCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   /// Drops every value.
   func removeAll() {
-    var dropped: [[Key: Entry]] = []
+    var dropped: [HashedTable<Entry>] = []
     state.withLock { state in
       for shard in shards {
         dropped.append(
           shard.table.withLock { table in
             let entries = table.entries
-            table.entries = [:]
+            table.entries = HashedTable()
             return entries
           })
       }
       state.policy.removeAll()
-      state.residents = []
-      state.slots = [:]
+      state.residents = Residents()
     }
     withExtendedLifetime(dropped) {}
   }
@@ -154,7 +192,9 @@ final class CostCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     defer { withExtendedLifetime(dropped) {} }
     state.withLock { state in
       while state.policy.count > max(0, count) || state.policy.cost > max(0, cost) {
-        guard evictOne(from: &state, dropped: &dropped) else { return }
+        guard let slot = state.policy.evict(use: &state.residents) else { break }
+        // At once, since the slot may be given out again.
+        drop(slot, from: &state, dropped: &dropped)
       }
     }
   }
@@ -164,6 +204,8 @@ final class CostCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     state.withLock { state in
       state.policy.capacity = max(0, cost)
       state.policy.countLimit = max(0, count)
+      state.policy.mode = .recency
+      state.duel = PolicyDuel(capacity: max(0, cost), countLimit: max(0, count))
       state.largestEntry = largestEntry
       state.timeToLive = timeToLive
     }
@@ -187,61 +229,54 @@ final class CostCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     return counts
   }
 
+  /// How what has to go is chosen at present.
+  var mode: EvictionPolicy.Mode { state.withLock { $0.policy.mode } }
+
   // MARK: Under the state's lock
 
-  private func insert(_ entry: Entry, into state: inout State, dropped: inout [Entry]) {
+  private func insert(_ entry: Entry, now: Int, into state: inout State, dropped: inout [Entry]) {
     var evicted: [EvictionPolicy.Slot] = []
-    // Taken out for the time being: the policy asks for marks while the state is being changed, and a second
-    // reference to the array would make it copy itself.
-    var residents: [Entry?] = []
-    swap(&residents, &state.residents)
     let slot = state.policy.insert(
-      fingerprint: entry.key.hashValue, cost: entry.cost,
-      takeMark: { Self.takeMark(residents, $0) }, evicted: { evicted.append($0) })
-    swap(&residents, &state.residents)
+      fingerprint: entry.hash, cost: entry.cost, now: now, use: &state.residents
+    ) { evicted.append($0) }
     for slot in evicted { drop(slot, from: &state, dropped: &dropped) }
-    while state.residents.count <= Int(slot) { state.residents.append(nil) }
-    state.residents[Int(slot)] = entry
-    state.slots[ObjectIdentifier(entry)] = slot
+    while state.residents.entries.count <= Int(slot) { state.residents.entries.append(nil) }
+    state.residents.entries[Int(slot)] = entry
+    entry.slot.store(slot, ordering: .relaxed)
   }
 
-  private func evictOne(from state: inout State, dropped: inout [Entry]) -> Bool {
-    var residents: [Entry?] = []
-    swap(&residents, &state.residents)
-    let slot = state.policy.evict(takeMark: { Self.takeMark(residents, $0) })
-    swap(&residents, &state.residents)
-    guard let slot else { return false }
-    drop(slot, from: &state, dropped: &dropped)
-    return true
-  }
-
-  private static func takeMark(_ residents: [Entry?], _ slot: EvictionPolicy.Slot) -> Bool {
-    guard let entry = residents[Int(slot)] else { return false }
-    guard entry.mark.load(ordering: .relaxed) else { return false }
-    entry.mark.store(false, ordering: .relaxed)
-    return true
+  /// Shows the duel what was looked up since the last store, and does as it says.
+  private func duel(_ stored: PolicyDuel.Sample, _ state: inout State) {
+    var samples: [PolicyDuel.Sample] = []
+    for shard in shards {
+      shard.table.withLock { table in
+        guard !table.samples.isEmpty else { return }
+        samples.append(contentsOf: table.samples)
+        table.samples.removeAll(keepingCapacity: true)
+      }
+    }
+    samples.sort { $0.time < $1.time }
+    for sample in samples { state.duel.play(sample) }
+    if PolicyDuel.takesPart(stored.fingerprint) { state.duel.play(stored) }
+    state.policy.mode = state.duel.winner
   }
 
   /// Takes out of the tables what the policy has evicted.
   private func drop(_ slot: EvictionPolicy.Slot, from state: inout State, dropped: inout [Entry]) {
-    guard let entry = state.residents[Int(slot)] else { return }
-    state.residents[Int(slot)] = nil
-    state.slots[ObjectIdentifier(entry)] = nil
+    guard let entry = state.residents.entries[Int(slot)] else { return }
+    state.residents.entries[Int(slot)] = nil
     state.evictions += 1
-    shards[entry.shard].table.withLock { table in
-      if table.entries[entry.key] === entry { table.entries[entry.key] = nil }
-    }
+    _ = shard(entry.hash).table.withLock { $0.entries.remove(entry.hash) { $0 === entry } }
     dropped.append(entry)
   }
 
   /// Takes out of the policy what has left the tables.
   private func discard(_ entry: Entry, from state: inout State) {
-    guard let slot = state.slots.removeValue(forKey: ObjectIdentifier(entry)) else { return }
+    let slot = entry.slot.exchange(-1, ordering: .relaxed)
+    guard slot >= 0 else { return }
     state.policy.remove(slot)
-    state.residents[Int(slot)] = nil
+    state.residents.entries[Int(slot)] = nil
   }
 
-  private func shardIndex(_ key: Key) -> Int {
-    key.hashValue & (shards.count - 1)
-  }
+  private func shard(_ hash: Int) -> Shard { shards[hash & (shards.count - 1)] }
 }

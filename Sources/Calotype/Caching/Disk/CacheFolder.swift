@@ -104,7 +104,7 @@ final class CacheFolder: Sendable {
     try claim.mark(shard)
     do throws(SystemError) {
       let path = Self.shardName(shard) + "/" + claim.temporaryName()
-      if !isShardKnown(shard), !checkShard(shard) { try makeShard(shard) }
+      try makeShardIfMissing(shard)
       let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
       let opened: Int32
       do throws(SystemError) {
@@ -175,6 +175,11 @@ final class CacheFolder: Sendable {
       }
     }
     return true
+  }
+
+  /// Makes a shard's folder where there is none.
+  func makeShardIfMissing(_ shard: Int) throws(SystemError) {
+    if !isShardKnown(shard), !checkShard(shard) { try makeShard(shard) }
   }
 
   private func makeShard(_ shard: Int) throws(SystemError) {

@@ -163,10 +163,26 @@ public final class DiskCache: DataCaching {
     }
   }
 
-  /// Replaces an entry's metadata where the key has an entry, and leaves its bytes.
+  /// Replaces an entry's metadata where the key has an entry, and leaves its bytes, which are copied
+  /// without being looked at.
   public func updateMetadata(_ metadata: DataCacheMetadata, for key: String) {
-    guard let entry = entry(for: key) else { return }
-    store(DataCacheEntry(metadata: metadata, body: entry.body), for: key)
+    guard let folder = folders.current(creating: false) else { return }
+    let name = EntryName(key: key)
+    guard let opened = folder.open(name) else { return }
+    defer { close(opened) }
+    guard let status = folder.status(ofEntry: opened) else { return }
+    guard let head = EntryFile.readHead(opened, status) else {
+      return drop(name, inode: status.st_ino, in: folder)
+    }
+    guard head.key == key else { return }
+    do throws(SystemError) {
+      try publish(in: folder, as: name) { temporary throws(SystemError) in
+        try EntryFile.write(metadata, key: key, bodyOf: opened, head.header, to: temporary)
+      }
+    } catch {
+      return notStored(error)
+    }
+    noteStored(metadata, bodyLength: head.header.bodyLength, key: key, name: name, in: folder)
   }
 
   /// Drops a key's entry.
@@ -198,11 +214,21 @@ public final class DiskCache: DataCaching {
   private func write(_ entry: DataCacheEntry, for key: String) throws(SystemError) {
     guard let folder = folders.current(creating: true) else { return }
     let name = EntryName(key: key)
+    try publish(in: folder, as: name) { temporary throws(SystemError) in
+      try EntryFile.write(entry, key: key, to: temporary)
+    }
+    noteStored(entry.metadata, bodyLength: entry.body.count, key: key, name: name, in: folder)
+  }
+
+  /// Makes an entry's file: fills a temporary one and gives it the entry's name.
+  private func publish(
+    in folder: CacheFolder, as name: EntryName, _ fill: (Int32) throws(SystemError) -> Void
+  ) throws(SystemError) {
     let temporary = try folder.makeTemporary(in: name.shard)
     var isOpen = true
     do throws(SystemError) {
       defer { if isOpen { close(temporary.descriptor) } }
-      try EntryFile.write(entry, key: key, to: temporary.descriptor)
+      try fill(temporary.descriptor)
       isOpen = false
       // Some file systems only say at the end that there was no room.
       guard close(temporary.descriptor) == 0 || errno == EINTR else { throw SystemError() }
@@ -212,12 +238,18 @@ public final class DiskCache: DataCaching {
       folder.claim.unmark(name.shard, count: 1)
       throw error
     }
+  }
+
+  /// Tells the index of an entry whose file has been published; settles one mark of the claim.
+  func noteStored(
+    _ metadata: DataCacheMetadata, bodyLength: Int, key: String, name: EntryName, in folder: CacheFolder
+  ) {
     let now = clock()
-    let size = (entry.body.count + 4095) & ~4095
     index.noteStored(
       IndexRow(
-        name: name, key: key, url: entry.metadata.url, kind: entry.metadata.kind, size: size, used: 0,
-        expires: configuration.expiry(of: entry.metadata, stored: now), stored: DiskIndex.microseconds(now)),
+        name: name, key: key, url: metadata.url, kind: metadata.kind, size: (bodyLength + 4095) & ~4095,
+        used: 0,
+        expires: configuration.expiry(of: metadata, stored: now), stored: DiskIndex.microseconds(now)),
       claim: folder.claim)
   }
 

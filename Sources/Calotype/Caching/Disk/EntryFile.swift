@@ -69,26 +69,46 @@ enum EntryFile {
     }
   }
 
-  /// Writes a whole entry to an opened, empty file.
-  static func write(_ entry: DataCacheEntry, key: String, to opened: Int32) throws(SystemError) {
-    let trailer = Array(key.utf8) + MetadataCoding.encode(entry.metadata)
+  /// What stands before and behind a body.
+  static func encode(
+    _ metadata: DataCacheMetadata, key: String, bodyLength: Int, bodyHash: UInt64
+  ) throws(SystemError) -> (header: [UInt8], trailer: [UInt8]) {
     let keyLength = key.utf8.count
-    guard keyLength <= 1 << 20, trailer.count <= 1 << 24, entry.body.count < largest - trailer.count - 64
-    else {
+    let trailer = Array(key.utf8) + MetadataCoding.encode(metadata)
+    guard keyLength <= 1 << 20, trailer.count <= 1 << 24, bodyLength < largest - trailer.count - 64 else {
       throw SystemError(EFBIG)
     }
-    let bodyHash = entry.body.withUnsafeBytes { EntryFormat.hash($0) }
     let header = EntryFormat.encode(
       EntryFormat.Header(
-        keyLength: keyLength, metadataLength: trailer.count - keyLength, bodyLength: entry.body.count,
+        keyLength: keyLength, metadataLength: trailer.count - keyLength, bodyLength: bodyLength,
         bodyHash: bodyHash, trailerHash: trailer.withUnsafeBytes { EntryFormat.hash($0) }))
-    let result = header.withUnsafeBytes { header in
+    return (header, trailer)
+  }
+
+  /// Writes a whole entry to an opened, empty file.
+  static func write(_ entry: DataCacheEntry, key: String, to opened: Int32) throws(SystemError) {
+    let parts = try encode(
+      entry.metadata, key: key, bodyLength: entry.body.count,
+      bodyHash: entry.body.withUnsafeBytes { EntryFormat.hash($0) })
+    let result = parts.header.withUnsafeBytes { header in
       entry.body.withUnsafeBytes { body in
-        trailer.withUnsafeBytes { trailer in
+        parts.trailer.withUnsafeBytes { trailer in
           Result { () throws(SystemError) in try FileSystem.write(opened, [header, body, trailer]) }
         }
       }
     }
     try result.get()
+  }
+
+  /// Writes an entry to an opened, empty file with the body of another file, which is not looked at.
+  static func write(
+    _ metadata: DataCacheMetadata, key: String, bodyOf source: Int32, _ header: EntryFormat.Header,
+    to opened: Int32
+  ) throws(SystemError) {
+    let parts = try encode(metadata, key: key, bodyLength: header.bodyLength, bodyHash: header.bodyHash)
+    try FileSystem.write(opened, parts.header, at: 0)
+    try FileSystem.copy(
+      from: source, to: opened, at: EntryFormat.headerLength, count: header.bodyLength)
+    try FileSystem.write(opened, parts.trailer, at: EntryFormat.headerLength + header.bodyLength)
   }
 }

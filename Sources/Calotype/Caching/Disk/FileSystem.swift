@@ -59,6 +59,33 @@ enum FileSystem {
     }
   }
 
+  /// Writes all of the bytes at an offset.
+  static func write(_ descriptor: Int32, _ bytes: [UInt8], at offset: Int) throws(SystemError) {
+    try bytes.withUnsafeBytes { buffer in
+      Result { () throws(SystemError) in try write(descriptor, buffer, at: offset) }
+    }.get()
+  }
+
+  /// Copies bytes from one file to the same place in another.
+  static func copy(
+    from source: Int32, to target: Int32, at start: Int, count: Int
+  ) throws(SystemError) {
+    var done = 0
+    var buffer = [UInt8](repeating: 0, count: min(count, 1 << 18))
+    while done < count {
+      let piece = min(buffer.count, count - done)
+      let result = buffer.withUnsafeMutableBytes { bytes in
+        Result { () throws(SystemError) in
+          let part = UnsafeMutableRawBufferPointer(rebasing: bytes[..<piece])
+          guard try read(source, into: part, at: start + done) else { throw SystemError(EIO) }
+          try write(target, UnsafeRawBufferPointer(part), at: start + done)
+        }
+      }
+      try result.get()
+      done += piece
+    }
+  }
+
   /// Writes all of some pieces at the descriptor's place, in one call where the system takes them so.
   static func write(_ descriptor: Int32, _ pieces: [UnsafeRawBufferPointer]) throws(SystemError) {
     let vectors = pieces.map {

@@ -1,0 +1,162 @@
+import Foundation
+import Testing
+
+@testable import Calotype
+
+/// Folders and disks that are not as they should be.
+@Suite struct DiskCacheFaultTests {
+  let folder: TemporaryFolder
+  let warnings = Recorder<DiskCache.Warning>()
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func cache(at path: String? = nil, limit: Int? = nil) -> DiskCache {
+    let warnings = warnings
+    return DiskCache(
+      directory: URL(fileURLWithPath: path ?? folder.path),
+      configuration: .init(sizeLimit: limit) { warnings.record($0) })
+  }
+
+  private func shell(_ command: String) -> Int32 {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    process.arguments = ["-c", command]
+    process.standardError = FileHandle.nullDevice
+    guard (try? process.run()) != nil else { return -1 }
+    process.waitUntilExit()
+    return process.terminationStatus
+  }
+
+  /// K9
+  @Test(.enabled(if: geteuid() == 0, "only root may mount a file system"))
+  func aFullDiskCostsOneWarningAndNoPartialFile() throws {
+    let mount = folder.path + "/full"
+    try FileManager.default.createDirectory(atPath: mount, withIntermediateDirectories: false)
+    try #require(shell("mount -t tmpfs -o size=1m,mode=700 tmpfs '\(mount)'") == 0)
+    defer { _ = shell("umount '\(mount)'") }
+    let cache = cache(at: mount)
+    for number in 0..<30 { cache.store(entry(bytes: 100_000), for: "k\(number)") }
+    cache.flush()
+    #expect(warnings.all.count == 1)
+    #expect(warnings.all.first?.description.contains("No space left on device") == true)
+    #expect(folder.files.filter { $0.contains("tmp-") } == [])
+    let stored = (0..<30).filter { cache.entry(for: "k\($0)") != nil }
+    #expect(stored.contains(0))
+    #expect(stored.count < 11)
+    #expect(cache.verify().damaged == [])
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "only root may mount a file system"))
+  func aReadOnlyFolderServesHits() throws {
+    let (source, mount) = (folder.path + "/rw", folder.path + "/ro")
+    try FileManager.default.createDirectory(atPath: mount, withIntermediateDirectories: false)
+    let writer = cache(at: source)
+    writer.store(entry("x"), for: "k")
+    writer.flush()
+    try #require(shell("mount --bind '\(source)' '\(mount)'") == 0)
+    defer { _ = shell("umount '\(mount)'") }
+    try #require(shell("mount -o remount,bind,ro '\(mount)'") == 0)
+    let reader = cache(at: mount)
+    #expect(reader.entry(for: "k")?.body == Data("x".utf8))
+    reader.store(entry("y"), for: "k2")
+    reader.flush()
+    #expect(reader.entry(for: "k2") == nil)
+    #expect(reader.entry(for: "k")?.body == Data("x".utf8))
+    #expect(warnings.all.count == 1)
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "only root may give a folder away"))
+  func aFolderOfAnotherUsersIsNotUsed() throws {
+    let cache1 = cache()
+    cache1.store(entry("x"), for: "k")
+    cache1.flush()
+    #expect(chown(cache1.path, 12345, 12345) == 0)
+    let cache2 = cache()
+    #expect(cache2.entry(for: "k") == nil)
+    cache2.store(entry("y"), for: "k")
+    cache2.removeAll()
+    #expect(warnings.all.count == 1)
+    #expect(folder.entryFiles.count == 1)
+  }
+
+  @Test func anEntryThatOthersCouldHaveWrittenIsNotRead() throws {
+    let cache = cache()
+    cache.store(entry("x"), for: "k")
+    #expect(chmod(cache.path + "/" + EntryName(key: "k").path, 0o666) == 0)
+    #expect(cache.entry(for: "k") == nil)
+  }
+
+  @Test func aFolderThatIsOpenToOthersIsClosed() throws {
+    let first = cache()
+    first.store(entry("x"), for: "k")
+    first.flush()
+    #expect(chmod(first.path, 0o755) == 0)
+    let second = cache()
+    #expect(second.entry(for: "k") != nil)
+    var status = stat()
+    #expect(lstat(second.path, &status) == 0)
+    #expect(status.st_mode & 0o777 == 0o700)
+  }
+
+  @Test func linksAreNotFollowedOnReadWriteOrClear() throws {
+    let outside = folder.path + "/outside"
+    try FileManager.default.createDirectory(atPath: outside, withIntermediateDirectories: false)
+    let other = cache(at: folder.path + "/other")
+    other.store(entry("x"), for: "k")
+    let name = EntryName(key: "k")
+    let file = other.path + "/" + name.path
+    try FileManager.default.copyItem(atPath: file, toPath: outside + "/" + file.suffix(32))
+    let shard = String(name.path.prefix(2))
+
+    // An entry that is a link.
+    let first = cache(at: folder.path + "/first")
+    first.store(entry("other"), for: "k2")
+    try FileManager.default.createDirectory(
+      atPath: first.path + "/" + shard, withIntermediateDirectories: true)
+    try FileManager.default.createSymbolicLink(
+      atPath: first.path + "/" + name.path, withDestinationPath: file)
+    #expect(first.entry(for: "k") == nil)
+    first.removeAll()
+    #expect(FileManager.default.fileExists(atPath: file))
+    first.store(entry("y"), for: "k")
+    #expect(first.entry(for: "k")?.body == Data("y".utf8))
+    #expect(other.entry(for: "k")?.body == Data("x".utf8))
+
+    // A shard that is a link.
+    let second = cache(at: folder.path + "/second")
+    second.store(entry("other"), for: "k2")
+    try? FileManager.default.removeItem(atPath: second.path + "/" + shard)
+    try FileManager.default.createSymbolicLink(
+      atPath: second.path + "/" + shard, withDestinationPath: outside)
+    #expect(second.entry(for: "k") == nil)
+    second.store(entry("z"), for: "k")
+    #expect(second.entry(for: "k") == nil)
+    second.remove("k")
+    second.removeAll()
+    #expect(try FileManager.default.contentsOfDirectory(atPath: outside).count == 1)
+
+    // The folder itself.
+    let third = folder.path + "/third"
+    try FileManager.default.createDirectory(atPath: third, withIntermediateDirectories: false)
+    try FileManager.default.createSymbolicLink(
+      atPath: third + "/v1", withDestinationPath: folder.path + "/other/v1")
+    let linked = cache(at: third)
+    #expect(linked.entry(for: "k") == nil)
+    linked.store(entry("z"), for: "k")
+    linked.removeAll()
+    #expect(other.entry(for: "k")?.body == Data("x".utf8))
+  }
+
+  @Test func clearingLeavesWhatTheCacheDidNotMake() throws {
+    let cache = cache()
+    cache.store(entry("x"), for: "k")
+    cache.flush()
+    let shard = cache.path + "/" + EntryName(key: "k").path.prefix(3)
+    let foreign = ["notes.txt", "deadbeef", ".hidden"].map { shard + $0 } + [cache.path + "/README"]
+    for path in foreign { try Data("mine".utf8).write(to: URL(fileURLWithPath: path)) }
+    cache.removeAll()
+    #expect(cache.verify().isClean)
+    for path in foreign { #expect(FileManager.default.fileExists(atPath: path), "\(path)") }
+    #expect(folder.entryFiles == [])
+  }
+}
