@@ -51,6 +51,34 @@ final class ColorConversion: @unchecked Sendable {
       let profile = cmsOpenProfileFromMem(bytes.bytes.baseAddress, UInt32(clamping: bytes.count))
     else { return nil }
     defer { cmsCloseProfile(profile) }
+    return make(profile: profile, source: source)
+  }
+
+  /// Makes the conversion for primaries and a curve that a file names by number (ITU-T H.273).
+  ///
+  /// - Parameters:
+  ///   - primaries: The chromaticities x and y of red, green, blue and white.
+  ///   - gamma: The curve's exponent, or `nil` for sRGB's.
+  static func make(primaries: [Float], gamma: Double?) -> ColorConversion? {
+    guard primaries.count == 8 else { return nil }
+    func point(_ index: Int) -> cmsCIExyY {
+      cmsCIExyY(x: Double(primaries[index * 2]), y: Double(primaries[index * 2 + 1]), Y: 1)
+    }
+    // IEC 61966-2-1 as lcms2's parametric curve of type 4.
+    let curve =
+      gamma.map { cmsBuildGamma(nil, $0) }
+      ?? cmsBuildParametricToneCurve(nil, 4, [2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045])
+    guard let curve else { return nil }
+    defer { cmsFreeToneCurve(curve) }
+    var white = point(3)
+    var triple = cmsCIExyYTRIPLE(Red: point(0), Green: point(1), Blue: point(2))
+    var curves: [OpaquePointer?] = [curve, curve, curve]
+    guard let profile = cmsCreateRGBProfile(&white, &triple, &curves) else { return nil }
+    defer { cmsCloseProfile(profile) }
+    return make(profile: profile, source: .rgb)
+  }
+
+  private static func make(profile: cmsHPROFILE, source: Source) -> ColorConversion? {
     guard let target = cmsCreate_sRGBProfile() else { return nil }
     defer { cmsCloseProfile(target) }
     guard
@@ -128,9 +156,22 @@ final class ColorConversionCache: Sendable {
     guard let profile, profile.count >= 128 else { return nil }
     let hash = XXH3_128bits(profile.bytes.baseAddress, profile.count)
     let key = Key(low: hash.low64, high: hash.high64, count: profile.count, source: source)
+    return entry(key) { ColorConversion.make(profile: profile, source: source) }
+  }
+
+  /// The conversion for primaries and a curve that a file names by number.
+  func conversion(
+    primariesNumber: Int, primaries: [Float], gamma: Double?
+  ) -> ColorConversion? {
+    let key = Key(
+      low: UInt64(clamping: primariesNumber), high: (gamma ?? 0).bitPattern, count: -1, source: .rgb)
+    return entry(key) { ColorConversion.make(primaries: primaries, gamma: gamma) }
+  }
+
+  private func entry(_ key: Key, _ make: () -> ColorConversion?) -> ColorConversion? {
     if let known = entries.withLock({ $0[key] }) { return known }
     // Made outside of the lock: two threads may both make it, and either will do.
-    let made = ColorConversion.make(profile: profile, source: source)
+    let made = make()
     entries.withLock { entries in
       if entries.count >= maximumCount { entries.removeAll() }
       entries[key] = .some(made)

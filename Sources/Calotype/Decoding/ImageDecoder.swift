@@ -79,6 +79,11 @@ public struct ImageDecoder: ImageDecoding {
     switch format {
     case .jpeg: JPEGCodec.self
     case .png: PNGCodec.self
+    case .gif: GIFCodec.self
+    case .webp: WebPCodec.self
+    case .avif: AVIFCodec.self
+    case .bmp: BMPCodec.self
+    case .ico: ICOCodec.self
     default: nil
     }
   }

@@ -78,6 +78,9 @@ final class RowSink {
     return scratch.map { ($0, min(left, scratchRowCount)) }
   }
 
+  /// The memory of all rows where the codec may write the print itself, before any row has come.
+  var wholeMemory: UnsafeMutableRawPointer? { rowCount == 0 ? storage?.buffer.baseAddress : nil }
+
   /// Takes over rows that were written to the memory that ``nextRows()`` gave.
   func commit(_ count: Int) {
     if let base = storage?.buffer.baseAddress {

@@ -5,7 +5,7 @@ import Testing
 
 /// P1: whichever way a picture is stored, it comes out upright, at every size.
 @Suite struct DecodeOrientationTests {
-  static let files = ["jpg", "png"].flatMap { kind in
+  static let files = ["jpg", "png", "webp", "avif"].flatMap { kind in
     (1...8).map { (file: "orientation-\($0).\(kind)", orientation: UInt8($0)) }
   }
 

@@ -17,6 +17,13 @@ import Testing
     ("baseline.jpg", "baseline"), ("progressive.jpg", "progressive"), ("subsampled.jpg", "subsampled"),
     ("gray.jpg", "gray"), ("cmyk-adobe.jpg", "cmyk-adobe"), ("cmyk-plain.jpg", "cmyk-plain"),
     ("ycck.jpg", "ycck"), ("cmyk-profile.jpg", "cmyk-profile"), ("p3.jpg", "p3"),
+    ("still.gif", "still"), ("clear.gif", "clear"), ("interlaced.gif", "interlaced-gif"),
+    ("animated.gif", "animated-gif"), ("lossy.webp", "lossy"), ("lossless.webp", "lossless"),
+    ("alpha.webp", "alpha"), ("alpha-lossless.webp", "alpha-lossless"), ("animated.webp", "animated-webp"),
+    ("p3.webp", "p3"), ("photo.avif", "photo"), ("photo420.avif", "photo420"),
+    ("photo-alpha.avif", "photo-alpha"), ("animated.avif", "animated-avif"), ("p3.avif", "p3"),
+    ("p3-nclx.avif", "p3"), ("rgb24.bmp", "rgb24"), ("palette8.bmp", "palette8"),
+    ("one-bit.bmp", "one-bit"), ("alpha32.bmp", "alpha32"),
   ]
 
   @Test(arguments: pictures)
@@ -25,7 +32,7 @@ import Testing
     #expect(container.bitmap.size == DecodingFixtures.size)
     let expected = try DecodingFixtures.reference(reference)
     #expect(PixelDifference.meanDeltaE(container.bitmap, expected) < 1.5)
-    if !file.hasSuffix(".jpg") && !file.hasPrefix("p3") {
+    if [".png", ".gif", ".bmp"].contains(where: file.hasSuffix) && !file.hasPrefix("p3") {
       // Lossless: what is not exact is a mistake, but for one step of rounding.
       #expect(PixelDifference.meanAbsoluteError(container.bitmap, expected) < 0.35)
     }
@@ -48,6 +55,20 @@ import Testing
     for target in [nil, DecodingFixtures.half] {
       #expect(try DecodingFixtures.decode(file, target: target).bitmap.isOpaque == !isClearSomewhere)
     }
+  }
+
+  @Test(arguments: ["png.ico", "bitmap.ico"])
+  func iconsHoldSeveralSizes(file: String) throws {
+    let size = PixelSize(width: 32, height: 32)
+    let whole = try DecodingFixtures.decode(file)
+    #expect(whole.format == .ico)
+    #expect(whole.bitmap.size == size)
+    let expected = try DecodingFixtures.reference("icon", size: size)
+    #expect(PixelDifference.meanAbsoluteError(whole.bitmap, expected) < 0.5)
+    // The 16-pixel picture inside, rather than the larger one made smaller.
+    let small = try DecodingFixtures.decode(file, target: TargetSize(width: 16, height: 16))
+    #expect(small.bitmap.size == PixelSize(width: 16, height: 16))
+    #expect(small.originalSize == size)
   }
 
   @Test func aWideProfileIsReallyConverted() throws {
