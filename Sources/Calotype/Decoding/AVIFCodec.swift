@@ -5,8 +5,9 @@ import CAVIF
 /// High dynamic range (PQ, HLG) is shown with sRGB's curve, without tone mapping.
 enum AVIFCodec: ImageCodec {
   static func inspect(_ view: ByteView) throws(ImageDecodingError) -> ImageInfo {
-    var info = try AVIFReader(view, maximumPixelCount: .max).info
-    info.profile = try AVIFReader(view, maximumPixelCount: .max).profile.flatMap(ColorProfile.description)
+    let reader = try AVIFReader(view, maximumPixelCount: .max)
+    var info = reader.info
+    info.profile = reader.withProfile { $0.flatMap(ColorProfile.description) }
     return info
   }
 
@@ -101,10 +102,14 @@ final class AVIFReader {
       bitsPerChannel: Int(decoder.pointee.image?.pointee.depth ?? 8))
   }
 
-  /// The embedded profile, as long as the reader lives.
-  var profile: ByteView? {
-    guard let icc = decoder.pointee.image?.pointee.icc, icc.size > 0, let bytes = icc.data else { return nil }
-    return ByteView(UnsafeRawBufferPointer(start: bytes, count: icc.size))
+  /// Calls a closure with the embedded profile, valid only while it runs.
+  func withProfile<Result>(_ body: (ByteView?) -> Result) -> Result {
+    withExtendedLifetime(self) {
+      guard let icc = decoder.pointee.image?.pointee.icc, icc.size > 0, let bytes = icc.data else {
+        return body(nil)
+      }
+      return body(ByteView(UnsafeRawBufferPointer(start: bytes, count: icc.size)))
+    }
   }
 
   func decodeFrame() throws(ImageDecodingError) { try check(avifDecoderNextImage(decoder)) }
@@ -126,9 +131,12 @@ final class AVIFReader {
   /// What brings the colours to sRGB: the profile, else the numbers of ITU-T H.273 in the header.
   func conversion(_ colors: ColorConversionCache) -> ColorConversion? {
     guard let image = decoder.pointee.image else { return nil }
-    if let profile {
-      let isGray = image.pointee.yuvFormat == AVIF_PIXEL_FORMAT_YUV400 && profile.matches("GRAY", at: 16)
-      return colors.conversion(for: profile, source: isGray ? .gray : .rgb)
+    if image.pointee.icc.size > 0 {
+      return withProfile { profile in
+        let isGray =
+          image.pointee.yuvFormat == AVIF_PIXEL_FORMAT_YUV400 && profile?.matches("GRAY", at: 16) == true
+        return colors.conversion(for: profile, source: isGray ? .gray : .rgb)
+      }
     }
     let primaries = image.pointee.colorPrimaries
     let gamma: Double? =

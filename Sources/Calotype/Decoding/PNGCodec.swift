@@ -12,7 +12,7 @@ enum PNGCodec: ImageCodec {
     guard let header = PNGHeader(view) else { throw .truncated(.png) }
     var info = header.info
     if header.hasProfile, let reader = try? PNGReader(view, header: header) {
-      info.profile = reader.profile.flatMap(ColorProfile.description)
+      info.profile = reader.withProfile { $0.flatMap(ColorProfile.description) }
     }
     return info
   }
@@ -62,9 +62,10 @@ enum PNGCodec: ImageCodec {
   private static func conversion(_ reader: PNGReader, _ header: PNGHeader, _ job: DecodeJob)
     -> ColorConversion?
   {
-    guard let profile = reader.profile else { return nil }
-    let isGray = header.colorType & 2 == 0 && profile.matches("GRAY", at: 16)
-    return job.colors.conversion(for: profile, source: isGray ? .gray : .rgb)
+    reader.withProfile { profile in
+      let isGray = header.colorType & 2 == 0 && profile?.matches("GRAY", at: 16) == true
+      return job.colors.conversion(for: profile, source: isGray ? .gray : .rgb)
+    }
   }
 }
 
@@ -90,11 +91,13 @@ final class PNGReader {
 
   deinit { calotype_png_destroy(reader) }
 
-  /// The embedded profile, as long as the reader lives.
-  var profile: ByteView? {
-    var count = 0
-    guard let bytes = calotype_png_profile(reader, &count) else { return nil }
-    return ByteView(UnsafeRawBufferPointer(start: bytes, count: count))
+  /// Calls a closure with the embedded profile, valid only while it runs.
+  func withProfile<Result>(_ body: (ByteView?) -> Result) -> Result {
+    withExtendedLifetime(self) {
+      var count = 0
+      guard let bytes = calotype_png_profile(reader, &count) else { return body(nil) }
+      return body(ByteView(UnsafeRawBufferPointer(start: bytes, count: count)))
+    }
   }
 
   func readRows(
