@@ -1,5 +1,5 @@
+import Calotype
 import Foundation
-import Synchronization
 
 /// What a ``ScriptedServer`` does for one request: steps, one after the other.
 public struct Script: Sendable, ExpressibleByArrayLiteral {
@@ -117,7 +117,7 @@ public final class Gate: Sendable {
     var isOpen = false
     var continuations: [CheckedContinuation<Void, Never>] = []
   }
-  private let state = Mutex(State())
+  private let state = Lock(State())
   // Becomes readable when the gate opens, so that a thread can wait for it and a socket together.
   let descriptor: Int32
   private let writer: Int32

@@ -1,5 +1,5 @@
+import Calotype
 import Foundation
-import Synchronization
 
 /// An HTTP server in the test's own process, on loopback, that does exactly what a script says: answers
 /// late, in pieces, too short, for ever, not at all, or with nonsense. It logs what it was asked.
@@ -99,7 +99,7 @@ public final class ScriptedServer: Sendable {
 
   /// The port it listens on.
   public let port: UInt16
-  let state = Mutex(State())
+  let state = Lock(State())
   private let listener: Int32
   private let handler: @Sendable (Request) -> Script
 
@@ -120,7 +120,7 @@ public final class ScriptedServer: Sendable {
 
   deinit { stop() }
 
-  private let routeTable = Mutex<RouteTable?>(nil)
+  private let routeTable = Lock<RouteTable?>(nil)
 
   /// Sets what a path is answered with: the scripts one after the other, then the last again and again.
   /// For servers made from a table.
@@ -303,9 +303,9 @@ public final class ScriptedServer: Sendable {
 
 /// Which script answers a path, and how often it has.
 private final class RouteTable: Sendable {
-  private let entries: Mutex<[String: (scripts: [Script], uses: Int)]>
+  private let entries: Lock<[String: (scripts: [Script], uses: Int)]>
 
-  init(_ routes: [String: [Script]]) { entries = Mutex(routes.mapValues { ($0, 0) }) }
+  init(_ routes: [String: [Script]]) { entries = Lock(routes.mapValues { ($0, 0) }) }
 
   func set(_ path: String, _ scripts: [Script]) { entries.withLock { $0[path] = (scripts, 0) } }
 

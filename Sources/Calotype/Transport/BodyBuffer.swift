@@ -5,7 +5,8 @@ import Foundation
 /// The announced length is believed up to 1 MB; beyond that, memory is taken as bytes come, doubling.
 struct BodyBuffer: ~Copyable {
   private var memory: UnsafeMutableRawPointer?
-  private var capacity = 0
+  /// The bytes that there is memory for.
+  private(set) var capacity = 0
   /// The bytes collected.
   private(set) var count = 0
 

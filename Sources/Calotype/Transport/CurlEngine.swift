@@ -1,6 +1,5 @@
 import CCurl
 import Foundation
-import Synchronization
 
 /// Carries wishes from any thread to the one thread that libcurl runs on.
 ///
@@ -27,7 +26,7 @@ final class CurlEngine: Sendable {
   // Sound to share: it is used on the engine's thread alone, but for curl_multi_wakeup, which any thread
   // may call; and it is freed when nobody holds the engine any more.
   nonisolated(unsafe) let multi: UnsafeMutableRawPointer?
-  private let inbox = Mutex(Inbox())
+  private let inbox = Lock(Inbox())
 
   private static let isLibraryReady: Bool = calotype_curl_global_init() == CURLE_OK
 

@@ -95,7 +95,7 @@ final class CurlHandle {
     set(CURLOPT_HEADERDATA, context)
     calotype_curl_set_data_function(easy, CURLOPT_WRITEFUNCTION, CurlHandle.writeFunction)
     set(CURLOPT_WRITEDATA, context)
-    if addressGuard != nil { setAddressGuard(context) }
+    setSocketFunctions(context)
     setMethod(request)
     setHeaders(request)
     guard calotype_curl_set_string(easy, CURLOPT_URL, target.address) == CURLE_OK else {
@@ -247,19 +247,20 @@ final class CurlHandle {
 
   // MARK: Address guard
 
-  private func setAddressGuard(_ context: UnsafeMutableRawPointer) {
-    // Asked before a connection is made …
+  private func setSocketFunctions(_ context: UnsafeMutableRawPointer) {
+    // libcurl's own sockets would be inherited by every program that this one starts, which would keep a
+    // cancelled transfer's connection open.
     _ = calotype_curl_set_open_socket_function(easy) { context, _, address in
       guard let context, let address else { return -1 }
       let handle = Unmanaged<CurlHandle>.fromOpaque(context).takeUnretainedValue()
       let isAllowed = withUnsafePointer(to: &address.pointee.addr) { handle.allows($0) }
       guard isAllowed else { return -1 }
-      return socket(
-        address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue),
-        address.pointee.protocol)
+      let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
+      return socket(address.pointee.family, type, address.pointee.protocol)
     }
     set(CURLOPT_OPENSOCKETDATA, context)
-    // … and again before each request, since an open connection is used again without a new socket.
+    guard addressGuard != nil else { return }
+    // The guard is asked again before each request, since an open connection is used again without a new socket.
     _ = calotype_curl_set_prerequest_function(easy) { context, remote, _, port, _ in
       guard let context, let remote else { return Int32(CURL_PREREQFUNC_ABORT) }
       let handle = Unmanaged<CurlHandle>.fromOpaque(context).takeUnretainedValue()

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// Collects a response's body and reports how far it is.
 final class DataReceiver: HTTPReceiver {
@@ -100,7 +99,7 @@ func collect(
 
 /// Cancels a transfer that may not have been started yet.
 private final class Canceller: Sendable {
-  private let state = Mutex<(transfer: (any HTTPTransfer)?, isCancelled: Bool)>((nil, false))
+  private let state = Lock<(transfer: (any HTTPTransfer)?, isCancelled: Bool)>((nil, false))
 
   func set(_ transfer: any HTTPTransfer) {
     let isCancelled = state.withLock { state in

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Calotype
@@ -15,7 +14,7 @@ final class RecordingReceiver: HTTPReceiver {
     var continuations: [(isSatisfied: @Sendable (Record) -> Bool, CheckedContinuation<Void, Never>)] = []
   }
 
-  private let record = Mutex(Record())
+  private let record = Lock(Record())
   private let keepsBytes: Bool
   private let onHead: (@Sendable () -> Void)?
   private let onEnd: (@Sendable () -> Void)?
