@@ -329,7 +329,8 @@ final class CurlHandle {
     guard head.isComplete else {
       return .failure(
         HTTPTransportError(
-          .badResponse, url: transfer.request.url, message: "the response has no HTTP status"))
+          .connectionLost, url: transfer.request.url,
+          message: "the connection closed before the response's headers were whole"))
     }
     return .success(metrics())
   }
