@@ -61,15 +61,7 @@ extension HTTPCachePolicy {
   ) -> HTTPCacheDecision {
     let facts = RequestFacts(request, mode: mode)
     guard facts.mayReadCache else { return without(facts, request) }
-    var best: (candidate: Candidate, rank: (Int, Double, Double))?
-    for index in stored.indices {
-      guard let candidate = candidate(stored, index, facts, request) else { continue }
-      // Of several the most recent is the one (RFC 9111, section 4), one that needs nothing more before a part.
-      let rank = (candidate.isPart ? 0 : 1, candidate.date(now: now), candidate.responseTime)
-      if let best, best.rank >= rank { continue }
-      best = (candidate, rank)
-    }
-    guard let candidate = best?.candidate else { return without(facts, request) }
+    guard let candidate = bestCandidate(stored, facts, request, now) else { return without(facts, request) }
     if candidate.isPart {
       guard facts.mayAsk, facts.mode == .default || facts.mode == .forceCache, !facts.hasClientConditions,
         let base = ResumePolicy.Base(stored[candidate.index])
@@ -162,6 +154,21 @@ extension HTTPCachePolicy {
     func date(now: Double) -> Double {
       fields.date.flatMap { HTTPDate.parse($0, now: now) } ?? responseTime
     }
+  }
+
+  /// Of several that fit the most recent (RFC 9111, section 4), a whole one before a beginning.
+  private func bestCandidate(
+    _ stored: [StoredHTTPResponse], _ facts: RequestFacts, _ request: HTTPRequest, _ now: Double
+  ) -> Candidate? {
+    if stored.count == 1 { return candidate(stored, 0, facts, request) }
+    var best: (candidate: Candidate, rank: (Int, Double, Double))?
+    for index in stored.indices {
+      guard let candidate = candidate(stored, index, facts, request) else { continue }
+      let rank = (candidate.isPart ? 0 : 1, candidate.date(now: now), candidate.responseTime)
+      if let best, best.rank >= rank { continue }
+      best = (candidate, rank)
+    }
+    return best?.candidate
   }
 
   private func candidate(

@@ -27,38 +27,49 @@ enum HTTPDate {
     let second = whole - day * 86_400
     let date = civil(day: day)
     let weekday = ((day + 4) % 7 + 7) % 7
-    var text = weekdays[weekday] + ", "
-    append(date.day, width: 2, to: &text)
-    text += " " + months[date.month - 1] + " "
-    append(date.year, width: 4, to: &text)
-    text += " "
-    append(second / 3600, width: 2, to: &text)
-    text += ":"
-    append(second / 60 % 60, width: 2, to: &text)
-    text += ":"
-    append(second % 60, width: 2, to: &text)
-    return text + " GMT"
+    return String(unsafeUninitializedCapacity: 29) { buffer in
+      var at = 0
+      func put(_ text: StaticString, from start: Int = 0, count: Int) {
+        text.withUTF8Buffer { for index in 0..<count { buffer[at + index] = $0[start + index] } }
+        at += count
+      }
+      func put(_ number: Int, width: Int) {
+        var rest = number
+        for index in (0..<width).reversed() {
+          buffer[at + index] = UInt8(ascii: "0") + UInt8(rest % 10)
+          rest /= 10
+        }
+        at += width
+      }
+      put(weekdays, from: weekday * 3, count: 3)
+      put(", ", count: 2)
+      put(date.day, width: 2)
+      put(" ", count: 1)
+      put(months, from: (date.month - 1) * 3, count: 3)
+      put(" ", count: 1)
+      put(date.year, width: 4)
+      put(" ", count: 1)
+      put(second / 3600, width: 2)
+      put(":", count: 1)
+      put(second / 60 % 60, width: 2)
+      put(":", count: 1)
+      put(second % 60, width: 2)
+      put(" GMT", count: 4)
+      return at
+    }
   }
 
-  private static let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
-  private static let months = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-  ]
-
-  private static func append(_ number: Int, width: Int, to text: inout String) {
-    let digits = String(number)
-    for _ in 0..<max(0, width - digits.utf8.count) { text += "0" }
-    text += digits
-  }
+  private static let weekdays: StaticString = "SunMonTueWedThuFriSat"
+  private static let months: StaticString = "JanFebMarAprMayJunJulAugSepOctNovDec"
 
   private static func parse(_ bytes: UnsafeBufferPointer<UInt8>, now: Double) -> Double? {
     var scanner = Scanner(bytes: bytes.trimmingOptionalWhitespace())
-    guard let weekday = scanner.weekday() else { return nil }
+    guard let isShort = scanner.weekday() else { return nil }
     let parts: Parts?
     if scanner.take(UInt8(ascii: ",")) {
-      parts = weekday.isShort ? scanner.fixedDate() : scanner.rfc850Date(now: now)
+      parts = isShort ? scanner.fixedDate() : scanner.rfc850Date(now: now)
     } else {
-      parts = weekday.isShort ? scanner.asctimeDate() : nil
+      parts = isShort ? scanner.asctimeDate() : nil
     }
     guard let parts, scanner.isAtEnd else { return nil }
     return parts.seconds
@@ -105,33 +116,26 @@ enum HTTPDate {
       return value
     }
 
-    mutating func word() -> UInt32 {
-      var packed: UInt32 = 0
-      for index in at..<min(at + 3, bytes.count) { packed = packed << 8 | UInt32(bytes[index] | 0x20) }
-      return packed
-    }
-
     /// A day's name: whether it is the short one.
-    mutating func weekday() -> (isShort: Bool, index: Int)? {
+    mutating func weekday() -> Bool? {
       let start = at
       while at < bytes.count, (0x61...0x7A).contains(bytes[at] | 0x20) { at += 1 }
       let name = UnsafeBufferPointer(rebasing: bytes[start..<at])
-      for (index, long) in HTTPDate.longWeekdays.enumerated() {
-        if name.count == 3, name.equalsIgnoringASCIICase(long, prefix: 3) { return (true, index) }
-        if name.equalsIgnoringASCIICase(long) { return (false, index) }
+      for long in HTTPDate.longWeekdays {
+        if name.count == 3, name.equalsIgnoringASCIICase(long, prefix: 3) { return true }
+        if name.equalsIgnoringASCIICase(long) { return false }
       }
       return nil
     }
 
     mutating func month() -> Int? {
-      let packed = word()
-      guard at + 3 <= bytes.count, let index = HTTPDate.packedMonths.firstIndex(of: packed) else {
-        return nil
+      guard at + 3 <= bytes.count else { return nil }
+      let name = UnsafeBufferPointer(rebasing: bytes[at..<at + 3])
+      for (index, month) in HTTPDate.lowercaseMonths.enumerated() where name.equalsIgnoringASCIICase(month) {
+        at += 3
+        return index + 1
       }
-      // The case bit is set without a look at the byte, so that a digit or a sign must be kept out.
-      for offset in 0..<3 where !(0x61...0x7A).contains(bytes[at + offset] | 0x20) { return nil }
-      at += 3
-      return index + 1
+      return nil
     }
 
     /// `08:49:37` in seconds. A leap second counts as the second after it.
@@ -189,9 +193,9 @@ enum HTTPDate {
   fileprivate static let longWeekdays: [StaticString] = [
     "sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday",
   ]
-  fileprivate static let packedMonths: [UInt32] = months.map { name in
-    name.utf8.reduce(0) { $0 << 8 | UInt32($1 | 0x20) }
-  }
+  fileprivate static let lowercaseMonths: [StaticString] = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+  ]
 
   fileprivate static func days(inMonth month: Int, year: Int) -> Int {
     switch month {

@@ -10,6 +10,10 @@ enum HTTPVary: Hashable, Sendable {
   init(_ headers: HTTPHeaders) {
     var names: [String] = []
     for field in headers.fields where field.name.equalsIgnoringASCIICase("vary") {
+      if field.value != "*", HTTPFieldSyntax.isToken(field.value) {
+        names.append(field.value.lowercasedASCII())
+        continue
+      }
       for member in HTTPFieldSyntax.listMembers(field.value) {
         // What is no field's name cannot be compared, and so matches nothing.
         guard member != "*", HTTPFieldSyntax.isToken(member) else {
@@ -22,14 +26,11 @@ enum HTTPVary: Hashable, Sendable {
     self = .fields(names.count < 2 ? names : Array(Set(names)).sorted())
   }
 
-  /// The request's fields that the response varies on, normalised: what is kept with a stored response. A
-  /// field that the request does not have is left out.
+  /// The request's fields that the response varies on, as they are: what is kept with a stored response.
   func selectingHeaders(of request: HTTPHeaders) -> HTTPHeaders {
-    guard case .fields(let names) = self else { return [] }
+    guard case .fields(let names) = self, !names.isEmpty else { return [] }
     return HTTPHeaders(
-      names.compactMap { name in
-        Self.normalizedValue(of: name, in: request).map { HTTPHeaders.Field(name: name, value: $0) }
-      })
+      request.fields.filter { field in names.contains { $0.equalsIgnoringASCIICase(field.name) } })
   }
 
   /// Whether a request has the fields that were kept with a stored response, or lacks those that it lacked.
@@ -39,13 +40,30 @@ enum HTTPVary: Hashable, Sendable {
   ///   - stored: What ``selectingHeaders(of:)`` gave for the request that was answered.
   func matches(_ request: HTTPHeaders, stored: HTTPHeaders) -> Bool {
     guard case .fields(let names) = self else { return false }
-    return names.allSatisfy {
-      Self.normalizedValue(of: $0, in: request) == Self.normalizedValue(of: $0, in: stored)
+    return names.allSatisfy { name in
+      // One program's requests mostly say the same to the letter.
+      Self.hasSameSingleValue(name, request, stored)
+        || Self.normalizedValue(of: name, in: request) == Self.normalizedValue(of: name, in: stored)
     }
   }
 
+  private static func hasSameSingleValue(_ name: String, _ left: HTTPHeaders, _ right: HTTPHeaders) -> Bool {
+    guard let first = singleValue(name, left), let second = singleValue(name, right) else { return false }
+    return first == second
+  }
+
+  private static func singleValue(_ name: String, _ headers: HTTPHeaders) -> String? {
+    var value: String?
+    for field in headers.fields where field.name.equalsIgnoringASCIICase(name) {
+      if value != nil { return nil }
+      value = field.value
+    }
+    return value
+  }
+
   /// A text that is the same for requests that the response does not tell apart, and for no others: to keep
-  /// several variants of one address side by side. Empty for a response that does not vary.
+  /// several variants of one address side by side. Empty for a response that does not vary. It is the same for
+  /// a request and for what ``selectingHeaders(of:)`` keeps of it.
   func variantKey(for request: HTTPHeaders) -> String {
     guard case .fields(let names) = self else { return "*" }
     return names.map { name in

@@ -170,7 +170,11 @@ struct SimulatedCache {
     if let metadata = storage.metadata {
       let entry = Entry(
         response: StoredHTTPResponse(metadata: metadata, bodyLength: answer.body.count), body: answer.body)
-      entries[key, default: []].removeAll { $0.response.metadata.requestHeaders == metadata.requestHeaders }
+      let variant = HTTPVary(metadata.headers).variantKey(for: metadata.requestHeaders)
+      entries[key, default: []].removeAll { other in
+        HTTPVary(other.response.metadata.headers).variantKey(for: other.response.metadata.requestHeaders)
+          == variant
+      }
       entries[key, default: []].append(entry)
     }
     return Result(
