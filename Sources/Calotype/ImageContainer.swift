@@ -11,6 +11,9 @@ public struct ImageContainer: Sendable {
   /// Whether this is a preview of a picture that is not whole yet. Previews are never stored.
   public var isPreview: Bool
 
+  /// Until when it may be shown without asking the server, in seconds since 1970 (RFC 9111, section 4.2).
+  package var freshUntil = Double.infinity
+
   /// Creates a container.
   public init(
     bitmap: Bitmap, format: ImageFormat? = nil, originalSize: PixelSize? = nil, frameCount: Int = 1,

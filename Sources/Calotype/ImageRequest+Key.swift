@@ -20,6 +20,17 @@ extension ImageRequest {
     } ?? text
   }
 
+  /// The host and port in a normalised address.
+  static func host(ofAddress address: String) -> String {
+    let bytes = address.utf8
+    guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
+      let start = bytes.index(colon, offsetBy: 3, limitedBy: bytes.endIndex)
+    else { return "" }
+    let end =
+      bytes[start...].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: " ") } ?? bytes.endIndex
+    return String(address[start..<end])
+  }
+
   /// The print's size and processors as a text, empty for a picture at its own size.
   static func variant(targetSize: TargetSize?, processors: [any ImageProcessing]) -> String {
     guard targetSize != nil || !processors.isEmpty else { return "" }

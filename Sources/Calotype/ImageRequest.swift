@@ -67,6 +67,8 @@ public struct ImageRequest: Sendable {
   public var cachePolicy: CachePolicy
   /// What of a finished load is stored where.
   public var storage: StorageOptions
+  /// What counts as fresh in the caches; `nil` for what the pipeline's configuration says.
+  public var freshness: FreshnessPolicy?
 
   /// The print's name in the caches: the normalised address, the headers, the size and the processors.
   public let cacheKey: ImageCacheKey
@@ -81,10 +83,11 @@ public struct ImageRequest: Sendable {
   ///   - priority: Which of the waiting requests goes first.
   ///   - cachePolicy: How the caches are used.
   ///   - storage: What of a finished load is stored where.
+  ///   - freshness: What counts as fresh in the caches; `nil` for what the pipeline's configuration says.
   public init(
     url: URL, targetSize: TargetSize? = nil, processors: [any ImageProcessing] = [],
     headers: HTTPHeaders = [], priority: Priority = .normal, cachePolicy: CachePolicy = .default,
-    storage: StorageOptions = .all
+    storage: StorageOptions = .all, freshness: FreshnessPolicy? = nil
   ) {
     self.url = url
     self.targetSize = targetSize
@@ -93,6 +96,7 @@ public struct ImageRequest: Sendable {
     self.priority = priority
     self.cachePolicy = cachePolicy
     self.storage = storage
+    self.freshness = freshness
     cacheKey = ImageCacheKey(
       address: ImageRequest.addressKey(for: url, headers: headers),
       variant: ImageRequest.variant(targetSize: targetSize, processors: processors))

@@ -18,13 +18,19 @@ public struct ImageResponse: Sendable {
   public var container: ImageContainer
   /// Where it came from.
   public var source: Source
+  /// Whether it is stale: shown because the request's policy allows that, or because the server could not
+  /// be asked.
+  public var isStale: Bool
   /// What it took.
   public var metrics: ImageTaskMetrics
 
   /// Creates a response.
-  public init(container: ImageContainer, source: Source, metrics: ImageTaskMetrics = .init()) {
+  public init(
+    container: ImageContainer, source: Source, isStale: Bool = false, metrics: ImageTaskMetrics = .init()
+  ) {
     self.container = container
     self.source = source
+    self.isStale = isStale
     self.metrics = metrics
   }
 }

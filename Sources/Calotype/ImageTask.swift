@@ -31,8 +31,11 @@ public final class ImageTask: Sendable {
     case progress(Progress)
     /// A picture to show until the final one comes.
     case preview(ImageResponse)
-    /// The task has ended; nothing follows.
+    /// The task has ended. Nothing follows, unless the answer was stale and the server is asked behind it
+    /// (``FreshnessPolicy/staleWhileRevalidate``).
     case finished(Result<ImageResponse, ImagePipeline.Error>)
+    /// The server had another picture than the stale one that was given: show this one now. Nothing follows.
+    case refreshed(ImageResponse)
   }
 
   /// What was asked for.
@@ -42,6 +45,8 @@ public final class ImageTask: Sendable {
     var result: Result<ImageResponse, ImagePipeline.Error>?
     var priority: ImageRequest.Priority
     var latest: Progress?
+    /// Whether the server is asked behind the answer, so that there may be more to tell.
+    var isFollowed = false
     var observers: [Observer] = []
   }
 
@@ -50,6 +55,8 @@ public final class ImageTask: Sendable {
     case continuation(UnsafeContinuation<Result<ImageResponse, ImagePipeline.Error>, Never>)
     case progress(AsyncStream<Progress>.Continuation)
     case events(AsyncStream<Event>.Continuation)
+
+    var isAboutEvents: Bool { if case .events = self { true } else { false } }
   }
 
   private let state: Lock<State>
@@ -117,15 +124,14 @@ public final class ImageTask: Sendable {
   /// Everything that happens to the task from now on, the end included. Each use makes a stream of its own.
   public var events: AsyncStream<Event> {
     AsyncStream { continuation in
-      let result = state.withLock { state in
-        if state.result == nil { state.observers.append(.events(continuation)) }
-        return state.result
+      let (result, isOver) = state.withLock { state in
+        let isOver = state.result != nil && !state.isFollowed
+        if !isOver { state.observers.append(.events(continuation)) }
+        return (state.result, isOver)
       }
       hasListeners.store(true, ordering: .relaxed)
-      if let result {
-        continuation.yield(.finished(result))
-        continuation.finish()
-      }
+      if let result { continuation.yield(.finished(result)) }
+      if isOver { continuation.finish() }
     }
   }
 
@@ -160,12 +166,15 @@ public final class ImageTask: Sendable {
 
   /// Ends the task and tells everyone who waits; of no effect on a task that has ended. Returns whether
   /// this call ended it.
+  ///
+  /// - Parameter isFollowed: Whether ``follow(with:)`` will be called.
   @discardableResult
-  func finish(_ result: Result<ImageResponse, ImagePipeline.Error>) -> Bool {
+  func finish(_ result: Result<ImageResponse, ImagePipeline.Error>, isFollowed: Bool = false) -> Bool {
     let observers = state.withLock { state -> [Observer]? in
       guard state.result == nil else { return nil }
       state.result = result
-      defer { state.observers = [] }
+      state.isFollowed = isFollowed
+      defer { state.observers = isFollowed ? state.observers.filter(\.isAboutEvents) : [] }
       return state.observers
     }
     guard let observers else { return false }
@@ -176,10 +185,23 @@ public final class ImageTask: Sendable {
       case .progress(let continuation): continuation.finish()
       case .events(let continuation):
         continuation.yield(.finished(result))
-        continuation.finish()
+        if !isFollowed { continuation.finish() }
       }
     }
     return true
+  }
+
+  /// Tells what asking behind a stale answer has brought: another picture, or `nil` for none.
+  func follow(with response: ImageResponse?) {
+    let observers = state.withLock { state in
+      state.isFollowed = false
+      defer { state.observers = [] }
+      return state.observers
+    }
+    for case .events(let continuation) in observers {
+      if let response { continuation.yield(.refreshed(response)) }
+      continuation.finish()
+    }
   }
 
   /// Passes progress on to whoever listens.
@@ -206,11 +228,4 @@ public final class ImageTask: Sendable {
       for case .events(let continuation) in state.observers { continuation.yield(.preview(preview)) }
     }
   }
-}
-
-/// The monotonic clock in nanoseconds.
-func monotonicNanoseconds() -> UInt64 {
-  var time = timespec()
-  clock_gettime(CLOCK_MONOTONIC, &time)
-  return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }

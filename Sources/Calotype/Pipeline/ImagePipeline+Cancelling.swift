@@ -71,6 +71,8 @@ extension ImagePipeline {
       setPriority(original.waiters.map(\.priority).max() ?? original.priority, of: original, in: &core)
       return
     }
+    // What was asked behind an answer goes on for those who have the answer.
+    guard !original.isRevalidating else { return }
     core.withdraw(original)
     original.phase = .ended
     core.originals[original.key] = nil
@@ -80,7 +82,7 @@ extension ImagePipeline {
     original.download = nil
     leftovers.hook = original.hook
     original.hook = nil
-    leftovers.admitted = core.admitDownloads()
+    leftovers.admitted = core.admitDownloads(now: monotonicNanoseconds())
   }
 
   private func clear(_ leftovers: Leftovers) {
@@ -101,11 +103,7 @@ extension ImagePipeline {
     }
   }
 
-  func raise(_ load: PrintLoad, to priority: ImageRequest.Priority, in core: inout Core) {
-    setPriority(priority, of: load, in: &core)
-  }
-
-  private func setPriority(_ priority: ImageRequest.Priority, of load: PrintLoad, in core: inout Core) {
+  func setPriority(_ priority: ImageRequest.Priority, of load: PrintLoad, in core: inout Core) {
     guard load.priority != priority else { return }
     load.priority = priority
     if let item = load.item { workQueue.setPriority(priority, of: item) }

@@ -34,6 +34,22 @@ extension ImagePipeline {
     public var maximumConcurrentDownloads = 16
     /// Downloads from one host under way at once, 6 by default.
     public var maximumConcurrentDownloadsPerHost = 6
+    /// In which order waiting downloads of one priority start, the oldest first by default.
+    public var downloadOrder = TransferOrder.oldestFirst
+    /// What counts as fresh in the caches, where the request does not say, ``FreshnessPolicy/http`` by
+    /// default.
+    public var freshness = FreshnessPolicy.http
+    /// How long, in seconds, a picture is fresh whose server says nothing of it, 300 by default. What a
+    /// server does say (Cache-Control, Expires) goes before.
+    public var unspecifiedLifetime = 300.0
+    /// Whether and when a download that failed is tried again.
+    public var retry = RetryPolicy()
+    /// The most redirects that a download follows, 10 by default.
+    public var maximumRedirects = 10
+    /// Whether a redirect may lead from https to http; off by default.
+    public var allowsInsecureRedirects = false
+    /// Names of headers that, like Authorization and Cookie, are not passed on to another origin.
+    public var secretHeaders: Set<String> = []
     /// The most bytes that an original may have, 64 MB by default.
     public var maximumOriginalSize = HTTPRequest.defaultMaximumResponseSize
     /// Headers sent with every download, where the request does not set them itself.

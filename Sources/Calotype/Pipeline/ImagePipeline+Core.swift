@@ -6,52 +6,67 @@ extension ImagePipeline {
   struct Core {
     var prints: [PrintLoad.Key: PrintLoad] = [:]
     var originals: [OriginalLoad.Key: OriginalLoad] = [:]
-    var isSuspended = false
     /// Stores that go on after their load was delivered.
     var storesUnderWay = 0
     var idleWaiters: [UnsafeContinuation<Void, Never>] = []
-    private var pending: [OriginalLoad] = []
-    private var running = 0
-    private let maximumRunning: Int
+    private var downloads: TransferScheduler<OriginalLoad>
+    /// What each host that has failed lately is worth in further tries.
+    private var retryBudgets: [String: HostRetryBudget] = [:]
 
     init(configuration: Configuration) {
-      maximumRunning = max(1, configuration.maximumConcurrentDownloads)
+      var limits = TransferScheduler<OriginalLoad>.Limits()
+      limits.maximumConcurrent = max(1, configuration.maximumConcurrentDownloads)
+      limits.maximumPerHost = max(1, configuration.maximumConcurrentDownloadsPerHost)
+      limits.order = configuration.downloadOrder
+      downloads = TransferScheduler(limits: limits)
     }
 
     var isIdle: Bool { prints.isEmpty && originals.isEmpty && storesUnderWay == 0 }
 
-    /// Puts an original among the downloads that wait.
-    mutating func enqueue(_ load: OriginalLoad) {
-      load.phase = .pending
-      pending.append(load)
+    var isSuspended: Bool {
+      get { downloads.isSuspended }
+      set { downloads.isSuspended = newValue }
     }
 
-    /// The downloads that may start now, the most urgent first.
-    mutating func admitDownloads() -> [OriginalLoad] {
+    /// Puts an original among the downloads that wait.
+    mutating func enqueue(_ load: OriginalLoad, now: UInt64) {
+      load.phase = .pending
+      load.slot = downloads.enqueue(load, host: load.host, priority: load.priority, now: now)
+    }
+
+    /// The downloads that may start now, the most urgent first. They count as running from here on.
+    mutating func admitDownloads(now: UInt64) -> [OriginalLoad] {
       var admitted: [OriginalLoad] = []
-      while !isSuspended, running < maximumRunning,
-        let index = pending.indices.max(by: { pending[$0].priority < pending[$1].priority })
-      {
-        let load = pending.remove(at: index)
+      while let (load, _) = downloads.next(now: now) {
         load.phase = .downloading
-        running += 1
         admitted.append(load)
       }
       return admitted
     }
 
-    /// Takes an original that is not wanted any more out of the downloads, whether it waits or runs.
+    /// Takes an original out of the downloads: one that waits is dropped, one that runs frees its place.
     mutating func withdraw(_ load: OriginalLoad) {
-      switch load.phase {
-      case .pending: pending.removeAll { $0 === load }
-      case .downloading: running -= 1
-      case .lookingUp, .finished, .ended: break
-      }
+      guard let slot = load.slot else { return }
+      load.slot = nil
+      if downloads.remove(slot) == nil { downloads.finish(slot) }
     }
 
-    /// Frees the place of a download that has ended.
-    mutating func downloadEnded(_ load: OriginalLoad) { running -= 1 }
+    /// Whether a host is worth another try; counts it.
+    mutating func mayRetry(_ host: String, now: Double) -> Bool {
+      // Hosts without a failure have no entry, so the table is as long as the list of ailing hosts.
+      if retryBudgets.count >= 1000, retryBudgets[host] == nil { retryBudgets.removeAll() }
+      return retryBudgets[host, default: HostRetryBudget(now: now)].takeRetry(now: now)
+    }
 
-    mutating func priorityChanged(of load: OriginalLoad) {}
+    /// Notes that a host answered well.
+    mutating func recordSuccess(_ host: String, now: Double) {
+      guard !retryBudgets.isEmpty else { return }
+      retryBudgets[host]?.recordSuccess(now: now)
+    }
+
+    /// Moves a waiting download to where its new priority belongs.
+    mutating func priorityChanged(of load: OriginalLoad) {
+      if let slot = load.slot { downloads.setPriority(slot, to: load.priority) }
+    }
   }
 }

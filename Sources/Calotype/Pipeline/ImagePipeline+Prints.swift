@@ -33,21 +33,22 @@ extension ImagePipeline {
   // MARK: Storing
 
   func storeOriginal(_ original: Original, for request: ImageRequest, storage: ImageRequest.StorageOptions) {
-    guard let cache = configuration.diskCache, request.cachePolicy != .noStore,
-      storage.contains(.diskOriginal),
+    guard let cache = configuration.diskCache, storage.contains(.diskOriginal),
       configuration.diskStorage != .prints || request.cacheKey.variant.isEmpty,
-      original.claimStoring()
+      let storable = original.claimStoring()
     else { return }
-    cache.store(
-      DataCacheEntry(metadata: original.metadata, body: original.data), for: request.cacheKey.address)
+    cache.store(storable.entry, for: storable.key)
   }
 
   func storePrint(
     _ container: ImageContainer, of load: PrintLoad, from original: Original,
     storage: ImageRequest.StorageOptions
   ) {
+    // A print is filed under the address that was asked for, so behind a redirect, which may lead elsewhere
+    // tomorrow, it is not.
     guard let cache = configuration.diskCache, storage.contains(.diskPrint), !container.isPreview,
-      !load.key.print.variant.isEmpty, isWorthStoring(container, of: load)
+      !original.outcome.wasRedirected, original.source != .network || original.outcome.storable != nil,
+      !load.key.print.variant.isEmpty, isWorthStoring(container)
     else { return }
     let bitmap = container.bitmap
     var metadata = original.metadata
@@ -73,7 +74,7 @@ extension ImagePipeline {
   /// faster than decoding.
   static let maximumRawPrintSize = 64 << 10
 
-  private func isWorthStoring(_ container: ImageContainer, of load: PrintLoad) -> Bool {
+  private func isWorthStoring(_ container: ImageContainer) -> Bool {
     switch configuration.diskStorage {
     case .originals: false
     case .prints, .all: true

@@ -50,7 +50,7 @@ public final class ImagePipeline: Sendable {
   ///
   /// Cancelling the Swift task that waits cancels the load, unless others wait for it.
   public nonisolated(nonsending) func image(for request: ImageRequest) async throws(Error) -> Bitmap {
-    if request.cachePolicy.readsStored, let image = cachedImage(for: request) { return image.bitmap }
+    if request.cachePolicy.readsStored, let image = answerInMemory(for: request) { return image.bitmap }
     return try await task(for: request).response.image
   }
 
@@ -66,8 +66,19 @@ public final class ImagePipeline: Sendable {
   public func task(for url: URL) -> ImageTask { start(ImageRequest(url: url)) }
 
   /// The print that the memory cache holds for a request, or `nil`. It answers at once and asks nothing else.
+  ///
+  /// A print that is stale is held back, as the server may have another, unless the request or its
+  /// ``FreshnessPolicy`` takes it.
   public func cachedImage(for request: ImageRequest) -> ImageContainer? {
-    configuration.memoryCache?.image(for: request.cacheKey)
+    guard let image = configuration.memoryCache?.image(for: request.cacheKey) else { return nil }
+    return image.isFresh || freshness(of: request) == .staleWhileRevalidate || request.cachePolicy.takesStale
+      ? image : nil
+  }
+
+  /// The print in memory that answers a request for good.
+  func answerInMemory(for request: ImageRequest) -> ImageContainer? {
+    guard let image = configuration.memoryCache?.image(for: request.cacheKey) else { return nil }
+    return image.isFresh || request.cachePolicy.takesStale ? image : nil
   }
 
   /// The original's bytes, from the disk cache or the network. They are not decoded, but told by their
@@ -114,7 +125,7 @@ public final class ImagePipeline: Sendable {
     set {
       let admitted = core.withLock { core -> [OriginalLoad] in
         core.isSuspended = newValue
-        return core.admitDownloads()
+        return core.admitDownloads(now: monotonicNanoseconds())
       }
       start(admitted)
     }
@@ -147,4 +158,12 @@ extension ImageRequest.CachePolicy {
     case .reload, .noCache, .noStore: false
     }
   }
+
+  /// Whether what the caches hold may answer however old it is.
+  var takesStale: Bool { self == .forceCache || self == .onlyIfCached }
+}
+
+extension ImageContainer {
+  /// Whether it may be shown without asking the server.
+  var isFresh: Bool { freshUntil == .infinity || freshUntil > wallClockSeconds() }
 }

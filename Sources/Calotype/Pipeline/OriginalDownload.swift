@@ -1,93 +1,97 @@
 import Foundation
-import Synchronization
 
-/// One download of an original: collects the body, tells of progress, and completes once.
+/// One request for an original: collects the body, tells of progress, and completes once. What came of a
+/// broken-off body is handed over too, so that it can be gone on with.
 final class OriginalDownload: HTTPReceiver {
-  struct Downloaded: Sendable {
-    var head: HTTPResponseHead
-    var data: Data
-    var metrics: HTTPTransferMetrics
-    var requestTime: Double
-    var responseTime: Double
+  struct Ending: Sendable {
+    /// What came; of a failed download the beginning, where its head came at all.
+    var received: CachedExchange.Received?
+    var result: Result<HTTPTransferMetrics, HTTPTransportError>
   }
 
-  private struct State {
-    var head: HTTPResponseHead?
-    var data = Data()
+  private struct Handle {
     var transfer: (any HTTPTransfer)?
     var isCancelled = false
-    var responseTime = 0.0
   }
 
-  private let state = Lock(State())
-  private let requestTime = Date().timeIntervalSince1970
-  private let onProgress: @Sendable (Int, Int?) -> Void
-  private let onCompletion: @Sendable (Result<Downloaded, HTTPTransportError>) -> Void
-  private let url: URL
+  private let request: HTTPRequest
+  /// Bytes that are there already, and the whole length, where the request asks for the rest of a body.
+  private let resumeOffset: Int
+  private let resumeTotal: Int?
+  private let onProgress: @Sendable (ImageTask.Progress) -> Void
+  private let onCompletion: @Sendable (Ending) -> Void
+  private let handle = Lock(Handle())
+  private let requestTime = wallClockSeconds()
+
+  // Sound without a lock: receivers are called by one transfer, one call after the other.
+  nonisolated(unsafe) private var head: HTTPResponseHead?
+  nonisolated(unsafe) private var responseTime = 0.0
+  nonisolated(unsafe) private var offset = 0
+  nonisolated(unsafe) private var total: Int?
+  nonisolated(unsafe) private var body = BodyBuffer()
+  nonisolated(unsafe) private var isOutOfMemory = false
 
   init(
-    url: URL, onProgress: @escaping @Sendable (Int, Int?) -> Void,
-    onCompletion: @escaping @Sendable (Result<Downloaded, HTTPTransportError>) -> Void
+    _ request: HTTPRequest, resumeOffset: Int = 0, resumeTotal: Int? = nil,
+    onProgress: @escaping @Sendable (ImageTask.Progress) -> Void,
+    onCompletion: @escaping @Sendable (Ending) -> Void
   ) {
-    self.url = url
+    self.request = request
+    self.resumeOffset = resumeOffset
+    self.resumeTotal = resumeTotal
     self.onProgress = onProgress
     self.onCompletion = onCompletion
   }
 
-  func start(_ request: HTTPRequest, on transport: any HTTPTransport) {
+  func start(on transport: any HTTPTransport) {
     let transfer = transport.send(request, to: self)
-    let isCancelled = state.withLock { state in
-      state.transfer = transfer
-      return state.isCancelled
+    let isCancelled = handle.withLock { handle in
+      handle.transfer = transfer
+      return handle.isCancelled
     }
     if isCancelled { transfer.cancel() }
   }
 
   func cancel() {
-    let transfer = state.withLock { state in
-      state.isCancelled = true
-      return state.transfer
+    let transfer = handle.withLock { handle in
+      handle.isCancelled = true
+      return handle.transfer
     }
     transfer?.cancel()
   }
 
   func setPriority(_ priority: ImageRequest.Priority) {
-    state.withLock { $0.transfer }?.setPriority(priority)
+    handle.withLock { $0.transfer }?.setPriority(priority)
   }
 
   func didReceive(_ head: HTTPResponseHead) {
-    state.withLock { state in
-      state.head = head
-      state.responseTime = Date().timeIntervalSince1970
-      if let length = head.contentLength { state.data.reserveCapacity(min(length, 1 << 20)) }
-    }
+    self.head = head
+    responseTime = wallClockSeconds()
+    total = head.decodedLength(for: request)
+    body.reserve(announced: head.contentLength)
+    guard head.status == 206, resumeOffset > 0 else { return }
+    offset = resumeOffset
+    total = resumeTotal ?? total.map { $0 + resumeOffset }
+    onProgress(ImageTask.Progress(completed: offset, total: total))
   }
 
   func didReceive(_ bytes: UnsafeRawBufferPointer) {
-    let (count, total) = state.withLock { state in
-      state.data.append(contentsOf: bytes)
-      let isEncoded = state.head?.headers["Content-Encoding"] != nil
-      return (state.data.count, isEncoded ? nil : state.head?.contentLength)
-    }
-    onProgress(count, total)
+    guard !isOutOfMemory else { return }
+    isOutOfMemory = !body.append(bytes)
+    onProgress(ImageTask.Progress(completed: offset + body.count, total: total))
   }
 
   func didComplete(_ result: Result<HTTPTransferMetrics, HTTPTransportError>) {
-    let state = state.withLock { state in
-      state.transfer = nil
-      return (state.head, state.data, state.responseTime)
+    handle.withLock { $0.transfer = nil }
+    var result = result
+    if case .success = result, head == nil || isOutOfMemory {
+      let message = isOutOfMemory ? "there is no memory for the response" : "there was no response"
+      result = .failure(HTTPTransportError(.other, url: request.url, message: message))
     }
-    switch result {
-    case .failure(let error): onCompletion(.failure(error))
-    case .success(let metrics):
-      guard let head = state.0 else {
-        return onCompletion(
-          .failure(HTTPTransportError(.badResponse, url: url, message: "the response has no head")))
-      }
-      onCompletion(
-        .success(
-          Downloaded(
-            head: head, data: state.1, metrics: metrics, requestTime: requestTime, responseTime: state.2)))
+    let received = head.map {
+      CachedExchange.Received(
+        head: $0, body: body.takeData(), requestTime: requestTime, responseTime: responseTime)
     }
+    onCompletion(Ending(received: received, result: result))
   }
 }

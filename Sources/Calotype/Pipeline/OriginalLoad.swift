@@ -1,69 +1,107 @@
 import Foundation
 import Synchronization
 
-/// The shared work for one original: a look in the disk cache, then a download. Prints of one address
+/// The shared work for one original: a look in the disk cache, then asking the server. Prints of one address
 /// wait for the same one.
 ///
-/// Everything that changes is touched only under the pipeline's lock, which is what makes it sound as
-/// Sendable.
+/// Everything that changes is touched only under the pipeline's lock, but for the exchange, which one step
+/// after the other works on; that makes it sound as Sendable.
 final class OriginalLoad: @unchecked Sendable {
-  /// Names a load.
+  /// Names a load. Loads that use the caches otherwise are not shared.
   struct Key: Hashable {
     let address: String
     let policy: ImageRequest.CachePolicy
+    let freshness: FreshnessPolicy
   }
 
   enum Phase {
-    /// Looking in the disk cache.
-    case lookingUp
+    /// Looking in the disk cache, or at an answer.
+    case working
     /// Waiting for a free place among the downloads.
     case pending
     /// The delegate's hook runs, or the transfer does.
     case downloading
+    /// Waiting to try again.
+    case backingOff
     /// The bytes are here; it stays for as long as prints are made from it and it is being stored.
-    case finished(Original)
+    case done
     /// It has failed or was cancelled.
     case ended
   }
 
   let key: Key
   let request: ImageRequest
+  let exchange: CachedExchange
   var waiters: [any OriginalWaiter] = []
   var priority: ImageRequest.Priority
-  var phase = Phase.lookingUp
+  var phase = Phase.working
+  /// The bytes, once they are here; the server may still be asked behind them.
+  var answer: Original?
   var item: WorkQueue.Item?
+  /// The request that waits for a place or is under way.
+  var asking: HTTPRequest?
+  /// Its place among the downloads that wait or run.
+  var slot: TransferScheduler<OriginalLoad>.Slot?
   var download: OriginalDownload?
   /// Runs the delegate's hook.
   var hook: Task<Void, Never>?
+  /// How often the server was asked, redirects not counted.
+  var tries = 0
+  var transfer: HTTPTransferMetrics?
+  /// Whether the server is asked behind an answer that was given already.
+  var isRevalidating = false
+  /// The prints that were made from a stale original and are made again if it has changed.
+  var followers: [Follower] = []
 
-  init(key: Key, request: ImageRequest, priority: ImageRequest.Priority) {
+  /// A print that was delivered from a stale original.
+  struct Follower {
+    var load: PrintLoad
+    var tasks: [ImageTask]
+  }
+
+  init(key: Key, request: ImageRequest, exchange: CachedExchange, priority: ImageRequest.Priority) {
     self.key = key
     self.request = request
+    self.exchange = exchange
     self.priority = priority
   }
+
+  /// The server that it comes from, with its port: downloads from one server share that server's places.
+  var host: String { ImageRequest.host(ofAddress: key.address) }
 }
 
 /// An original's bytes and where they came from.
 final class Original: Sendable {
-  let data: Data
-  let metadata: DataCacheMetadata
-  let source: ImageResponse.Source
+  let outcome: CachedExchange.Outcome
   let tries: Int
   let transfer: HTTPTransferMetrics?
-  private let isStored: Atomic<Bool>
+  private let isStored = Atomic<Bool>(false)
 
-  init(
-    data: Data, metadata: DataCacheMetadata, source: ImageResponse.Source, tries: Int = 0,
-    transfer: HTTPTransferMetrics? = nil
-  ) {
-    self.data = data
-    self.metadata = metadata
-    self.source = source
+  init(_ outcome: CachedExchange.Outcome, tries: Int, transfer: HTTPTransferMetrics?) {
+    self.outcome = outcome
     self.tries = tries
     self.transfer = transfer
-    isStored = Atomic(source != .network)
   }
 
-  /// Whether the caller is the one to store it: true once, and never for what came from the disk cache.
-  func claimStoring() -> Bool { !isStored.exchange(true, ordering: .relaxed) }
+  var data: Data { outcome.body }
+  var metadata: DataCacheMetadata { outcome.metadata }
+  var source: ImageResponse.Source { outcome.source }
+
+  /// What the caller is to store: given once, and never for what came from the disk cache.
+  func claimStoring() -> CachedExchange.Storable? {
+    guard let storable = outcome.storable, !isStored.exchange(true, ordering: .relaxed) else { return nil }
+    return storable
+  }
+
+  /// Whether another response's metadata are of the same version: they have the same validators, or came
+  /// with this one.
+  func isSameVersion(as other: DataCacheMetadata) -> Bool {
+    let mine = metadata.headers
+    let theirs = other.headers
+    if metadata.responseTime == other.responseTime, metadata.url == other.url { return true }
+    guard mine["ETag"] == theirs["ETag"], mine["Last-Modified"] == theirs["Last-Modified"] else {
+      return false
+    }
+    return mine["ETag"] != nil || mine["Last-Modified"] != nil
+  }
 }

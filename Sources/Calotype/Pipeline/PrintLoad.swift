@@ -9,6 +9,7 @@ final class PrintLoad: @unchecked Sendable, OriginalWaiter {
   struct Key: Hashable {
     let print: ImageCacheKey
     let policy: ImageRequest.CachePolicy
+    let freshness: FreshnessPolicy
   }
 
   let key: Key
@@ -23,6 +24,8 @@ final class PrintLoad: @unchecked Sendable, OriginalWaiter {
   var original: OriginalLoad?
   /// Made when a decode begins.
   var cancellation: CancellationFlag?
+  /// A print found on disk that may only be shown once the server has confirmed its original.
+  var unconfirmed: DataCacheEntry?
   /// Whether it was delivered, has failed or was cancelled.
   var hasEnded = false
 

@@ -21,6 +21,7 @@ struct PipelineFixture {
     var configuration = ImagePipeline.Configuration(
       transport: transport, memoryCache: memory ? self.memory : nil, diskCache: disk ? self.disk : nil,
       decoder: decoder, encoder: StubEncoder())
+    configuration.retry = .never
     configure(&configuration)
     pipeline = ImagePipeline(configuration: configuration)
   }

@@ -8,6 +8,9 @@ struct HTTPCachePolicy: Hashable, Sendable {
   var heuristicFraction = 0.1
   /// The longest lifetime, in seconds, that is guessed so: a week.
   var maximumHeuristicLifetime: Double = 7 * 86_400
+  /// The least lifetime, in seconds, that is guessed for a 200 whose server says nothing of one: 0. HTTP
+  /// leaves the guess to the cache.
+  var minimumHeuristicLifetime: Double = 0
   /// Whether a stale response is used when the server cannot be reached, unless it forbids it (RFC 9111,
   /// section 4.2.4).
   var servesStaleWhenDisconnected = true
@@ -22,12 +25,24 @@ struct HTTPCachePolicy: Hashable, Sendable {
     freshness(of: metadata, fields: HTTPCachingFields(metadata.headers), now: now)
   }
 
+  /// Until when a stored response may be used without asking, in seconds since 1970; `now` where it is stale.
+  func freshUntil(_ metadata: DataCacheMetadata, now: Double) -> Double {
+    if freshness == .immutable { return .infinity }
+    let fields = HTTPCachingFields(metadata.headers)
+    if !fields.cacheControl.flags.isDisjoint(with: [.noCache, .noStore]) { return now }
+    let freshness = freshness(of: metadata, fields: fields, now: now)
+    return freshness.isFresh ? now + freshness.lifetime - freshness.age : now
+  }
+
   func freshness(of metadata: DataCacheMetadata, fields: HTTPCachingFields, now: Double) -> HTTPFreshness {
     let lifetime = fields.lifetime(
       status: metadata.status, responseTime: metadata.responseTime, now: now,
       heuristicFraction: heuristicFraction, maximumHeuristicLifetime: maximumHeuristicLifetime)
     let age = fields.currentAge(
       requestTime: metadata.requestTime, responseTime: metadata.responseTime, now: now)
+    if lifetime.source != .explicit, metadata.status == 200, lifetime.seconds < minimumHeuristicLifetime {
+      return HTTPFreshness(lifetime: minimumHeuristicLifetime, source: .heuristic, age: age)
+    }
     return HTTPFreshness(lifetime: lifetime.seconds, source: lifetime.source, age: age)
   }
 }

@@ -1,0 +1,328 @@
+import Foundation
+
+/// One logical load by HTTP's rules of caching: what is stored answers where it may, the server is asked
+/// where it must be, redirects are followed with each hop's own caching, and what comes is stored.
+///
+/// It reads and writes the cache, but sends nothing: each step says what to do next, and whoever drives it
+/// sends the request (when there is a place for it) and reports back. So the same rules serve the pipeline,
+/// which schedules, and a single request from the command line, which does not.
+// Sound as Sendable: its driver takes one step after the other, never two at once.
+package final class CachedExchange: @unchecked Sendable {
+  /// What to do next.
+  package enum Step: Sendable {
+    /// Send this request, then call ``CachedExchange/received(_:)`` or ``CachedExchange/failed(_:partial:)``.
+    case ask(HTTPRequest)
+    /// The response is here.
+    case finished(Outcome)
+    /// Nothing stored can answer, and the request forbids asking.
+    case unsatisfiable
+    /// It cannot be had.
+    case failed(HTTPTransportError)
+  }
+
+  /// A response as it came from the server.
+  package struct Received: Sendable {
+    package var head: HTTPResponseHead
+    package var body: Data
+    /// When the request was sent, in seconds since 1970.
+    package var requestTime: Double
+    /// When the head came, in seconds since 1970.
+    package var responseTime: Double
+
+    package init(head: HTTPResponseHead, body: Data, requestTime: Double, responseTime: Double) {
+      self.head = head
+      self.body = body
+      self.requestTime = requestTime
+      self.responseTime = responseTime
+    }
+  }
+
+  /// A response for the program.
+  package struct Outcome: Sendable {
+    /// Status and headers; `Age` is among them where a stored response was not confirmed just now.
+    package var head: HTTPResponseHead
+    package var body: Data
+    /// What is known of the response that it was made from.
+    package var metadata: DataCacheMetadata
+    package var source: ImageResponse.Source
+    /// Whether a stored response was used although it is stale.
+    package var isStale = false
+    /// What is to be stored, once the body is found good: see ``CachedExchange/store(_:)``.
+    package var storable: Storable?
+    /// Whether the server is to be asked behind this answer: see ``CachedExchange/revalidate()``.
+    package var wantsRevalidation = false
+    /// Until when it is fresh, with every redirect on its way, in seconds since 1970.
+    package var freshUntil: Double
+    /// Whether any redirect was followed on the way.
+    package var wasRedirected = false
+  }
+
+  /// An entry with the key that it belongs under.
+  package struct Storable: Sendable {
+    var key: String
+    var entry: DataCacheEntry
+  }
+
+  /// What the server was asked.
+  private enum Question {
+    case plain
+    case whether(HTTPCacheDecision.Revalidation)
+    case rest(index: Int, ResumePolicy.Base)
+  }
+
+  let policy: HTTPCachePolicy
+  let mode: ImageRequest.CachePolicy
+  let cache: (any DataCaching)?
+  private let options: HTTPClient.Options
+  private let clock: @Sendable () -> Double
+
+  /// The request of the hop that the exchange is at, as the program would make it.
+  private(set) var request: HTTPRequest
+  /// What is stored for that hop.
+  var stored: [Stored] = []
+  private var question = Question.plain
+  private var redirects = 0
+  /// Until when the hops so far are fresh, in seconds since 1970.
+  private var freshUntil = Double.infinity
+  /// Answers that fitted nothing; bounded, so that a confused server is not asked for ever.
+  private var rejections = 0
+
+  /// Creates an exchange by HTTP's rules alone.
+  package convenience init(
+    request: HTTPRequest, mode: ImageRequest.CachePolicy, cache: (any DataCaching)?,
+    options: HTTPClient.Options = .init()
+  ) {
+    self.init(request: request, mode: mode, policy: HTTPCachePolicy(), cache: cache, options: options)
+  }
+
+  init(
+    request: HTTPRequest, mode: ImageRequest.CachePolicy, policy: HTTPCachePolicy,
+    cache: (any DataCaching)?, options: HTTPClient.Options = .init(),
+    clock: @escaping @Sendable () -> Double = wallClockSeconds
+  ) {
+    self.request = request
+    self.mode = mode
+    self.policy = policy
+    self.cache = cache
+    self.options = options
+    self.clock = clock
+  }
+
+  /// How many bytes are there already of what the last request asks for; 0 unless it asks for the rest of a
+  /// download. An answer of 206 continues behind them.
+  package var resumeOffset: Int {
+    if case .rest(_, let base) = question { base.offset } else { 0 }
+  }
+
+  /// The whole length of a download that is gone on with, where it is known.
+  package var resumeTotal: Int? {
+    if case .rest(_, let base) = question { base.total } else { nil }
+  }
+
+  // MARK: Steps
+
+  /// Looks in the cache. Reads the disk.
+  package func begin() -> Step {
+    stored = mode == .noStore ? [] : storedResponses(for: request)
+    let now = clock()
+    switch policy.decision(for: request, stored: stored.map(\.response), mode: mode, now: now) {
+    case .fresh(let use): return answer(from: use.index, age: use.age, source: .disk, now: now)
+    case .stale(let use, .whileRevalidating(let revalidation)):
+      question = .whether(revalidation)
+      return answer(from: use.index, age: use.age, source: .disk, isStale: true, revalidates: true, now: now)
+    case .stale(let use, _):
+      return answer(from: use.index, age: use.age, source: .disk, isStale: true, now: now)
+    case .revalidate(let revalidation):
+      question = .whether(revalidation)
+      return ask(with: revalidation.headers)
+    case .resume(let index, let base, let headers):
+      question = .rest(index: index, base)
+      return ask(with: headers)
+    case .miss(let headers):
+      question = .plain
+      return ask(with: headers)
+    case .unsatisfiable: return .unsatisfiable
+    }
+  }
+
+  /// Asks behind an outcome that wants it.
+  package func revalidate() -> Step {
+    guard case .whether(let revalidation) = question else { return .unsatisfiable }
+    return ask(with: revalidation.headers)
+  }
+
+  /// Takes the server's answer. May write the disk.
+  package func received(_ received: Received) -> Step {
+    switch question {
+    case .plain: return accept(received)
+    case .whether(let revalidation): return received304(received, revalidation)
+    case .rest(let index, let base): return receivedRest(received, index, base)
+    }
+  }
+
+  /// Takes the failure to get an answer, with what came of it. May write the disk.
+  package func failed(_ error: HTTPTransportError, partial: Received? = nil) -> Step {
+    if case .whether(let revalidation) = question, error.code != .cancelled,
+      stored.indices.contains(revalidation.index),
+      policy.mayUseStale(
+        stored[revalidation.index].entry.metadata, for: request, mode: mode, after: .disconnected,
+        now: clock())
+    {
+      return answerStale(from: revalidation.index)
+    }
+    if let partial, partial.body.count >= Self.smallestPartWorthKeeping { keepPart(partial) }
+    return .failed(error)
+  }
+
+  /// Stores what an outcome said is to be stored. Writes the disk.
+  package func store(_ storable: Storable) { cache?.store(storable.entry, for: storable.key) }
+
+  // MARK: Asking
+
+  private func ask(with headers: HTTPHeaders) -> Step {
+    var request = request
+    request.headers = headers
+    return .ask(request)
+  }
+
+  /// Asks for the whole, with the program's own headers.
+  private func askWhole(_ received: Received) -> Step {
+    rejections += 1
+    guard rejections <= 2 else { return accept(received) }
+    question = .plain
+    return ask(with: request.headers)
+  }
+
+  // MARK: Answers
+
+  private func received304(_ received: Received, _ revalidation: HTTPCacheDecision.Revalidation) -> Step {
+    let answer = policy.answer(
+      received.head, to: revalidation, for: request, mode: mode, stored: stored.map(\.response),
+      requestTime: received.requestTime, responseTime: received.responseTime)
+    switch answer {
+    case .holds(let index, let metadata):
+      stored[index].entry.metadata = metadata
+      cache?.updateMetadata(metadata, for: stored[index].key)
+      return self.answer(from: index, age: nil, source: .revalidated, now: clock())
+    case .stale(let index): return answerStale(from: index)
+    case .askAgain: return askWhole(received)
+    case .pass: return accept(received)
+    }
+  }
+
+  private func receivedRest(_ received: Received, _ index: Int, _ base: ResumePolicy.Base) -> Step {
+    switch ResumePolicy.answer(received.head, to: base) {
+    case .replace, .failed: return accept(received)
+    case .askWhole:
+      cache?.remove(stored[index].key)
+      return askWhole(received)
+    case .append(let end, let total):
+      let joined = joined(received, to: index)
+      switch ResumePolicy.progress(
+        received: received.body.count, offset: base.offset, end: end, total: total)
+      {
+      case .complete:
+        guard let joined, joined.metadata.kind == .original else { return askWhole(received) }
+        return finish(
+          joined, head: HTTPResponseHead(url: request.url, status: 200, headers: joined.metadata.headers))
+      case .incomplete where joined.map { $0.body.count > base.offset } ?? false:
+        // A server that sends ranges in portions: keep what there is and ask for what comes behind it.
+        if let joined { cache?.store(joined, for: stored[index].key) }
+        return begin()
+      case .incomplete, .broken:
+        cache?.remove(stored[index].key)
+        return askWhole(received)
+      }
+    }
+  }
+
+  /// Takes a response as what the program gets.
+  private func accept(_ received: Received) -> Step {
+    let head = received.head
+    if mode != .noStore { forgetWhatItEnds(head) }
+    if request.method == "HEAD" { applyHead(received) }
+    let body = HTTPCachePolicy.ReceivedBody(
+      length: received.body.count,
+      wasDecoded: request.decodesContentEncoding && head.decodedLength(for: request) == nil
+        && head.headers["Content-Encoding"] != nil)
+    let storage = policy.storage(
+      of: head, for: request, mode: mode, requestTime: received.requestTime,
+      responseTime: received.responseTime, body: body)
+    var entry = storage.metadata.map { DataCacheEntry(metadata: $0, body: received.body) }
+    if head.status == 206,
+      let joined = stored.indices.lazy.compactMap({ self.joined(received, to: $0) }).first
+    {
+      entry = joined
+    }
+    let metadata =
+      entry?.metadata
+      ?? DataCacheMetadata(
+        kind: .original, url: ImageRequest.normalizedAddress(request.url.absoluteString), status: head.status,
+        headers: head.headers, requestTime: received.requestTime, responseTime: received.responseTime)
+    let outcome = Outcome(
+      head: head, body: received.body, metadata: metadata, source: .network,
+      storable: entry.flatMap(storable), freshUntil: 0, wasRedirected: redirects > 0)
+    return follow(outcome)
+  }
+
+  private func finish(_ entry: DataCacheEntry, head: HTTPResponseHead) -> Step {
+    follow(
+      Outcome(
+        head: head, body: entry.body, metadata: entry.metadata, source: .network, storable: storable(entry),
+        freshUntil: 0, wasRedirected: redirects > 0))
+  }
+
+  private func answerStale(from index: Int) -> Step {
+    let now = clock()
+    let age = policy.freshness(of: stored[index].entry.metadata, now: now).age
+    return answer(from: index, age: age, source: .disk, isStale: true, now: now)
+  }
+
+  /// Answers with what is stored.
+  private func answer(
+    from index: Int, age: Double?, source: ImageResponse.Source, isStale: Bool = false,
+    revalidates: Bool = false,
+    now: Double
+  ) -> Step {
+    let entry = stored[index].entry
+    let reply = policy.reply(to: request, from: stored[index].response, age: age, now: now)
+    // The whole body is passed on as it is; only a part of it is cut out.
+    let body =
+      reply.body == 0..<entry.body.count
+      ? entry.body : entry.body.subdata(in: offset(reply.body, in: entry.body))
+    return follow(
+      Outcome(
+        head: reply.head, body: body, metadata: entry.metadata, source: source, isStale: isStale,
+        wantsRevalidation: revalidates, freshUntil: 0, wasRedirected: redirects > 0))
+  }
+
+  private func offset(_ range: Range<Int>, in data: Data) -> Range<Int> {
+    range.lowerBound + data.startIndex..<range.upperBound + data.startIndex
+  }
+
+  /// Goes on to where a redirect leads; what is none is the outcome.
+  private func follow(_ outcome: Outcome) -> Step {
+    var outcome = outcome
+    freshUntil = min(freshUntil, policy.freshUntil(outcome.metadata, now: clock()))
+    outcome.freshUntil = freshUntil
+    guard options.followsRedirects else { return .finished(outcome) }
+    do throws(HTTPTransportError) {
+      guard let next = try HTTPRedirect.next(after: request, response: outcome.head, options: options) else {
+        return .finished(outcome)
+      }
+      guard redirects < options.maximumRedirectCount else {
+        throw HTTPTransportError(
+          .tooManyRedirects, url: request.url,
+          message:
+            "more than \(options.maximumRedirectCount) redirects, the last to \(next.url.absoluteString)")
+      }
+      // A redirect has no picture that would have to be looked at first.
+      if let storable = outcome.storable { store(storable) }
+      redirects += 1
+      request = next
+      return begin()
+    } catch {
+      return .failed(error)
+    }
+  }
+}

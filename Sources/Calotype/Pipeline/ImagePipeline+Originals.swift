@@ -1,0 +1,364 @@
+import Dispatch
+import Foundation
+
+// An original's way: look in the disk cache → wait for a place → the delegate's hook → the transfer → the
+// answer, which may be a redirect, a failure worth another try, or the bytes → all who wait. What HTTP's
+// caching has to say is in CachedExchange; here is when and where its steps are taken.
+extension ImagePipeline {
+  // MARK: Joining
+
+  /// Attaches a waiter to its original's load. Returns the load where it was made for this.
+  func join(_ waiter: any OriginalWaiter, request: ImageRequest, in core: inout Core) -> OriginalLoad? {
+    let key = OriginalLoad.Key(
+      address: request.cacheKey.address, policy: request.cachePolicy, freshness: freshness(of: request))
+    if let original = core.originals[key] {
+      original.waiters.append(waiter)
+      waiter.original = original
+      if waiter.priority > original.priority { setPriority(waiter.priority, of: original, in: &core) }
+      return nil
+    }
+    let exchange = CachedExchange(
+      request: httpRequest(for: request), mode: request.cachePolicy,
+      policy: httpPolicy(freshness: key.freshness),
+      cache: configuration.diskCache, options: redirectOptions)
+    let original = OriginalLoad(key: key, request: request, exchange: exchange, priority: waiter.priority)
+    original.waiters.append(waiter)
+    waiter.original = original
+    core.originals[key] = original
+    return original
+  }
+
+  func proceed(with begun: OriginalLoad?, waiter: any OriginalWaiter, isOnWorkThread: Bool) {
+    if let begun {
+      let readsDisk = configuration.diskCache != nil && begun.key.policy != .noStore
+      guard readsDisk, !isOnWorkThread else {
+        return take(begun.exchange.begin(), in: begun, isOnWorkThread: isOnWorkThread)
+      }
+      submit(begun) { [self] in take(begun.exchange.begin(), in: begun, isOnWorkThread: true) }
+    } else {
+      // It joined a load that was there; where that has its bytes already, go on at once.
+      if let original = core.withLock({ _ in waiter.original?.answer }) {
+        use(original, for: waiter, isOnWorkThread: isOnWorkThread)
+      }
+    }
+  }
+
+  private func submit(_ load: OriginalLoad, _ work: @escaping @Sendable () -> Void) {
+    let item = workQueue.submit(priority: load.priority, work)
+    core.withLock { _ in if case .working = load.phase { load.item = item } }
+  }
+
+  private func httpRequest(for request: ImageRequest) -> HTTPRequest {
+    var headers = request.headers
+    for field in configuration.headers.fields where headers[field.name] == nil {
+      headers.append(name: field.name, value: field.value)
+    }
+    return HTTPRequest(
+      url: request.url, headers: headers, priority: request.priority,
+      maximumResponseSize: configuration.maximumOriginalSize)
+  }
+
+  func httpPolicy(freshness: FreshnessPolicy) -> HTTPCachePolicy {
+    var policy = HTTPCachePolicy()
+    policy.freshness = freshness
+    policy.minimumHeuristicLifetime = configuration.unspecifiedLifetime
+    return policy
+  }
+
+  private var redirectOptions: HTTPClient.Options {
+    var options = HTTPClient.Options()
+    options.maximumRedirectCount = configuration.maximumRedirects
+    options.allowsInsecureRedirects = configuration.allowsInsecureRedirects
+    options.secretHeaderNames = configuration.secretHeaders
+    return options
+  }
+
+  // MARK: Steps
+
+  /// Does what the exchange says is next.
+  private func take(_ step: CachedExchange.Step, in load: OriginalLoad, isOnWorkThread: Bool) {
+    switch step {
+    case .ask(let request): ask(request, for: load)
+    case .finished(let outcome): finish(load, with: outcome, isOnWorkThread: isOnWorkThread)
+    case .unsatisfiable:
+      finish(load, with: Error(url: load.request.url, stage: .cache, cause: .notCached))
+    case .failed(let error):
+      if tryAgain(load, after: .failure(error.code)) { return }
+      let cause: Error.Cause = error.code == .cancelled ? .cancelled : .transport(error)
+      finish(load, with: Error(url: load.request.url, stage: .download, cause: cause))
+    }
+  }
+
+  /// Sends a request when there is a place for it; at once where the load has a place already.
+  private func ask(_ request: HTTPRequest, for load: OriginalLoad) {
+    let now = monotonicNanoseconds()
+    let admitted = core.withLock { core -> [OriginalLoad] in
+      load.item = nil
+      guard case .working = load.phase else { return [] }
+      load.asking = request
+      if load.slot != nil {
+        load.phase = .downloading
+        return [load]
+      }
+      core.enqueue(load, now: now)
+      return core.admitDownloads(now: now)
+    }
+    start(admitted)
+  }
+
+  // MARK: Downloading
+
+  /// Starts downloads that have been given a place.
+  func start(_ admitted: [OriginalLoad]) {
+    for load in admitted { startDownload(of: load) }
+  }
+
+  private func startDownload(of load: OriginalLoad) {
+    guard var request = core.withLock({ _ in load.asking }) else { return }
+    request.priority = load.priority
+    guard let delegate = currentDelegate else { return send(request, for: load) }
+    let hook = Task { [self, request] in
+      do {
+        send(try await delegate.imagePipeline(self, willSend: request, for: load.request), for: load)
+      } catch {
+        guard release(load) else { return }
+        finish(
+          load, with: Error(url: load.request.url, stage: .request, cause: .invalidRequest("\(error)")))
+      }
+    }
+    core.withLock { _ in if case .downloading = load.phase, load.download == nil { load.hook = hook } }
+  }
+
+  private func send(_ request: HTTPRequest, for load: OriginalLoad) {
+    let download = OriginalDownload(
+      request, resumeOffset: load.exchange.resumeOffset, resumeTotal: load.exchange.resumeTotal
+    ) { [self] progress in
+      report(progress, of: load)
+    } onCompletion: { [self] ending in
+      downloadEnded(load, ending)
+    }
+    let isWanted = core.withLock { _ in
+      load.hook = nil
+      guard case .downloading = load.phase else { return false }
+      load.download = download
+      load.tries += 1
+      return true
+    }
+    if isWanted { download.start(on: configuration.transport) }
+  }
+
+  private func report(_ progress: ImageTask.Progress, of load: OriginalLoad) {
+    let tasks = core.withLock { _ in load.waiters.flatMap { ($0 as? PrintLoad)?.tasks ?? [] } }
+    let delegate = currentDelegate
+    for task in tasks {
+      task.report(progress)
+      delegate?.imagePipeline(self, task: task, didReceive: .progress(progress))
+    }
+  }
+
+  /// Frees a download's place. Returns whether the load is still wanted.
+  private func release(_ load: OriginalLoad, keepsPlace: Bool = false) -> Bool {
+    let now = monotonicNanoseconds()
+    let admitted = core.withLock { core -> [OriginalLoad]? in
+      guard case .downloading = load.phase else { return nil }
+      load.download = nil
+      load.hook = nil
+      load.phase = .working
+      guard !keepsPlace else { return [] }
+      core.withdraw(load)
+      return core.admitDownloads(now: now)
+    }
+    guard let admitted else { return false }
+    start(admitted)
+    return true
+  }
+
+  /// Called on the transport's thread: looking at the answer may write the disk, and so is done on another.
+  private func downloadEnded(_ load: OriginalLoad, _ ending: OriginalDownload.Ending) {
+    // Whoever is redirected goes on in the place that it has.
+    let isRedirect =
+      if case .success = ending.result { ending.received?.head.isRedirect ?? false } else { false }
+    guard release(load, keepsPlace: isRedirect) else {
+      if case .failure(let error) = ending.result, let partial = ending.received {
+        // Nobody waits any more, but what came may serve the next who asks.
+        workQueue.submit(priority: .veryLow) { _ = load.exchange.failed(error, partial: partial) }
+      }
+      return
+    }
+    submit(load) { [self] in
+      switch ending.result {
+      case .success(let metrics):
+        core.withLock { _ in load.transfer = metrics }
+        guard let received = ending.received else { return }
+        take(load.exchange.received(received), in: load, isOnWorkThread: true)
+      case .failure(let error):
+        take(load.exchange.failed(error, partial: ending.received), in: load, isOnWorkThread: true)
+      }
+    }
+  }
+
+  // MARK: Trying again
+
+  /// Arranges for another try where there is reason to; whether there is.
+  private func tryAgain(_ load: OriginalLoad, after outcome: RetryPolicy.Outcome) -> Bool {
+    let now = monotonicNanoseconds()
+    var generator = SystemRandomNumberGenerator()
+    let delay = core.withLock { core -> Double? in
+      guard case .working = load.phase, !load.isRevalidating else { return nil }
+      let decision = configuration.retry.decision(
+        after: outcome, method: "GET", tries: load.tries, now: wallClockSeconds(), using: &generator)
+      guard case .retry(let delay) = decision, core.mayRetry(load.host, now: Double(now) / 1e9) else {
+        return nil
+      }
+      core.withdraw(load)
+      load.phase = .backingOff
+      return delay
+    }
+    guard let delay else { return false }
+    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + delay) { [self] in
+      let goesOn = core.withLock { _ in
+        guard case .backingOff = load.phase else { return false }
+        load.phase = .working
+        return true
+      }
+      guard goesOn else { return }
+      submit(load) { [self] in take(load.exchange.begin(), in: load, isOnWorkThread: true) }
+    }
+    return true
+  }
+
+  // MARK: Ending
+
+  private func finish(_ load: OriginalLoad, with outcome: CachedExchange.Outcome, isOnWorkThread: Bool) {
+    let status = outcome.head.status
+    if outcome.source == .network,
+      tryAgain(load, after: .response(status: status, headers: outcome.head.headers))
+    {
+      return
+    }
+    guard (200..<300).contains(status), status != 206 else {
+      if let storable = outcome.storable { load.exchange.store(storable) }
+      return finish(load, with: Error(url: load.request.url, stage: .download, cause: .status(status)))
+    }
+    let now = monotonicNanoseconds()
+    let (waiters, original, isUpdate, admitted) = core.withLock {
+      core -> ([any OriginalWaiter], Original, Bool, [OriginalLoad]) in
+      load.item = nil
+      core.withdraw(load)
+      if outcome.source == .network { core.recordSuccess(load.host, now: Double(now) / 1e9) }
+      let original = Original(outcome, tries: load.tries, transfer: load.transfer)
+      let admitted = core.admitDownloads(now: now)
+      if case .ended = load.phase { return ([], original, false, admitted) }
+      let isUpdate = load.isRevalidating
+      load.isRevalidating = outcome.wantsRevalidation
+      load.phase = outcome.wantsRevalidation ? .working : .done
+      load.answer = original
+      return (isUpdate ? [] : load.waiters, original, isUpdate, admitted)
+    }
+    start(admitted)
+    if isUpdate { return update(load, with: original) }
+    // The first is made here, where the bytes are at hand; the others by whichever threads are free.
+    for waiter in waiters.dropFirst() { use(original, for: waiter, isOnWorkThread: false) }
+    if let first = waiters.first { use(original, for: first, isOnWorkThread: isOnWorkThread) }
+    if outcome.wantsRevalidation { take(load.exchange.revalidate(), in: load, isOnWorkThread: true) }
+  }
+
+  /// Hands the failure to get an original to all who wait for it.
+  private func finish(_ load: OriginalLoad, with error: Error) {
+    let now = monotonicNanoseconds()
+    let (waiters, followers, admitted) = core.withLock {
+      core -> ([any OriginalWaiter], [OriginalLoad.Follower], [OriginalLoad]) in
+      load.item = nil
+      core.withdraw(load)
+      let admitted = core.admitDownloads(now: now)
+      if case .ended = load.phase { return ([], [], admitted) }
+      defer { load.followers = [] }
+      guard load.answer == nil else {
+        // The server could not be asked behind an answer: that answer stands.
+        load.isRevalidating = false
+        load.phase = .done
+        dropIfUnused(load, in: &core)
+        return ([], load.followers, admitted)
+      }
+      load.phase = .ended
+      core.originals[load.key] = nil
+      defer { load.waiters = [] }
+      return (load.waiters, load.followers, admitted)
+    }
+    start(admitted)
+    for follower in followers { for task in follower.tasks { task.follow(with: nil) } }
+    for waiter in waiters { fail(waiter, with: error) }
+    resumeIfIdle()
+  }
+
+  // MARK: Asking behind a stale answer
+
+  /// Takes the answer to what was asked behind a stale one: where it is another picture, the prints are made
+  /// anew and their tasks are told.
+  private func update(_ load: OriginalLoad, with original: Original) {
+    let followers = core.withLock { _ in
+      defer { load.followers = [] }
+      return load.followers
+    }
+    let isChanged = original.source == .network
+    if isChanged { storeOriginal(original, for: load.request, storage: load.request.storage) }
+    for follower in followers {
+      let request = follower.load.request
+      var response: ImageResponse?
+      if isChanged {
+        if var container = try? renderPrint(request, from: original, cancellation: CancellationFlag()) {
+          container.freshUntil = original.outcome.freshUntil
+          configuration.memoryCache?.store(container, for: request.cacheKey)
+          storePrint(container, of: follower.load, from: original, storage: follower.load.storage)
+          response = ImageResponse(container: container, source: original.source)
+        }
+      } else if var container = configuration.memoryCache?.image(for: request.cacheKey) {
+        container.freshUntil = original.outcome.freshUntil
+        configuration.memoryCache?.store(container, for: request.cacheKey)
+      }
+      for task in follower.tasks {
+        var response = response
+        response?.metrics = metrics(of: task, original)
+        task.follow(with: response)
+      }
+    }
+    core.withLock { core in dropIfUnused(load, in: &core) }
+    resumeIfIdle()
+  }
+
+  // MARK: Leaving
+
+  /// Lets go of the original. It stays in the table until the last waiter has left it, so that whoever
+  /// comes while a print is made or stored does not download it again.
+  func leaveOriginal(_ waiter: any OriginalWaiter, endsStore: Bool = false) {
+    core.withLock { core in
+      if endsStore { core.storesUnderWay -= 1 }
+      if let original = waiter.original {
+        waiter.original = nil
+        original.waiters.removeAll { $0 === waiter }
+        dropIfUnused(original, in: &core)
+      }
+    }
+    resumeIfIdle()
+  }
+
+  private func dropIfUnused(_ load: OriginalLoad, in core: inout Core) {
+    guard load.waiters.isEmpty, !load.isRevalidating, case .done = load.phase else { return }
+    load.phase = .ended
+    core.originals[load.key] = nil
+  }
+
+  private func resumeIfIdle() {
+    let idle = core.withLock { core -> [UnsafeContinuation<Void, Never>] in
+      guard core.isIdle else { return [] }
+      defer { core.idleWaiters = [] }
+      return core.idleWaiters
+    }
+    for continuation in idle { continuation.resume() }
+  }
+}
+
+extension HTTPResponseHead {
+  /// Whether the status is one that leads elsewhere.
+  var isRedirect: Bool { [301, 302, 303, 307, 308].contains(status) }
+}

@@ -1,0 +1,19 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The monotonic clock in nanoseconds: for lengths of time.
+package func monotonicNanoseconds() -> UInt64 {
+  var time = timespec()
+  clock_gettime(CLOCK_MONOTONIC, &time)
+  return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+}
+
+/// Seconds since 1970: for what headers and files say.
+@Sendable package func wallClockSeconds() -> Double {
+  var time = timespec()
+  clock_gettime(CLOCK_REALTIME, &time)
+  return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
+}
