@@ -72,7 +72,9 @@ let package = Package(
     .testTarget(
       name: "CalotypeTests",
       dependencies: ["Calotype", "TestSupport", "cache-writer"],
-      exclude: ["Decoding/Fixtures", "Decoding/make-fixtures.py"]),
+      exclude: [
+        "Decoding/Fixtures", "Decoding/make-fixtures.py", "Processing/Fixtures", "Processing/make-fixtures.py",
+      ]),
     .testTarget(
       name: "CLITests",
       dependencies: ["TestSupport", "calotype-cli"]),

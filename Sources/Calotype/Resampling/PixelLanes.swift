@@ -53,6 +53,55 @@ enum PixelLanes {
     #endif
   }
 
+  /// A pixel's four bytes as numbers.
+  @inline(__always)
+  static func floats(_ pixel: UInt32) -> SIMD4<Float> {
+    #if DEBUG
+      return unsafeBitCast(
+        (
+          Float(pixel & 0xFF), Float((pixel &>> 8) & 0xFF), Float((pixel &>> 16) & 0xFF), Float(pixel &>> 24)
+        ), to: SIMD4<Float>.self)
+    #else
+      return SIMD4<Float>(unsafeBitCast(pixel, to: SIMD4<UInt8>.self))
+    #endif
+  }
+
+  /// A pixel's components rounded to the nearest, each at most 32,767 away from zero.
+  ///
+  /// - Parameter pixel: Components of less than 4 million.
+  @inline(__always)
+  static func rounded(_ pixel: SIMD4<Float>) -> SIMD4<Int32> {
+    // Adding 1.5 × 2²³ leaves the rounded number in the float's lowest bits.
+    let moved = pixel + 12_582_912
+    #if DEBUG
+      let words = unsafeBitCast(moved, to: Words.self)
+      func limit(_ word: Int32) -> Int32 { max(-32_767, min(32_767, word &- 0x4B40_0000)) }
+      return unsafeBitCast(
+        (limit(words.0), limit(words.1), limit(words.2), limit(words.3)), to: SIMD4<Int32>.self)
+    #else
+      let sign = SIMD4<Int32>(repeating: 31)
+      var value = unsafeBitCast(moved, to: SIMD4<Int32>.self) &- 0x4B40_0000
+      let over = 32_767 &- value
+      value = value &+ (over & (over &>> sign))
+      let under = value &+ 32_767
+      return value &- (under & (under &>> sign))
+    #endif
+  }
+
+  /// A pixel's components, rounded, as bytes that are valid when premultiplied.
+  ///
+  /// - Parameter opaque: 255 for the alpha of an opaque pixel, else zeros.
+  @inline(__always)
+  static func pixel(_ pixel: SIMD4<Float>, opaque: SIMD8<Int16>) -> UInt32 {
+    let whole = rounded(pixel)
+    return bytes(whole, whole, whole, whole, opaque: opaque).x
+  }
+
+  /// What ``bytes(_:_:_:_:opaque:)`` takes for pictures that are opaque, or are not.
+  static func opaqueMask(_ isOpaque: Bool) -> SIMD8<Int16> {
+    isOpaque ? SIMD8(0, 0, 0, 255, 0, 0, 0, 255) : SIMD8(repeating: 0)
+  }
+
   /// Four pixels, each component a whole number of 16 bits at most, as bytes that are valid when
   /// premultiplied: within 0...255, no colour over its alpha.
   ///

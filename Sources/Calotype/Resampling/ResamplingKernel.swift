@@ -97,8 +97,7 @@ final class ResamplingKernel {
     let ring = UnsafeRawPointer(self.ring).assumingMemoryBound(to: SIMD8<Int16>.self)
     let width = self.width
     let stride = self.stride
-    let alpha: Int16 = isOpaque ? 255 : 0
-    let opaque = SIMD8<Int16>(0, 0, 0, alpha, 0, 0, 0, alpha)
+    let opaque = PixelLanes.opaqueMask(isOpaque)
     rows.words.withUnsafeBufferPointer { words in
       guard let words = words.baseAddress.map({ $0 + outputRow &* pairCount }) else { return }
       var x = 0

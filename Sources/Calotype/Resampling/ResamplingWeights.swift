@@ -27,9 +27,14 @@ struct ResamplingWeights {
   ///   - length: How much of the source is shown, in source pixels, over 0.
   ///   - outputCount: Pixels in the output, at least 1.
   ///   - filter: The filter.
-  init(sourceCount: Int, origin: Double, length: Double, outputCount: Int, filter: ResamplingFilter) {
+  ///   - lastShare: How much of a pixel the source's last one is, where it was made of fewer than the others.
+  init(
+    sourceCount: Int, origin: Double, length: Double, outputCount: Int, filter: ResamplingFilter,
+    lastShare: Float = 1
+  ) {
     let kernel = Kernel(
-      sourceCount: sourceCount, origin: origin, scale: length / Double(outputCount), filter: filter)
+      sourceCount: sourceCount, origin: origin, scale: length / Double(outputCount), filter: filter,
+      lastShare: lastShare)
     let widest = kernel.maximumTapCount / 2 + 1
     var firstPairs = [Int32](repeating: 0, count: outputCount)
     var lastPixels = firstPairs
@@ -99,8 +104,10 @@ private struct Kernel {
   let filterScale: Double
   let support: Double
   let maximumTapCount: Int
+  let lastShare: Float
 
-  init(sourceCount: Int, origin: Double, scale: Double, filter: ResamplingFilter) {
+  init(sourceCount: Int, origin: Double, scale: Double, filter: ResamplingFilter, lastShare: Float) {
+    self.lastShare = lastShare
     self.sourceCount = sourceCount
     self.origin = origin
     self.scale = scale
@@ -114,8 +121,14 @@ private struct Kernel {
   /// Fills in one output pixel's weights, of sum 1 and without zeros at either end.
   func fill(_ taps: UnsafeMutableBufferPointer<Float>, output: Int) -> (first: Int, count: Int) {
     let center = origin + (Double(output) + 0.5) * scale
-    let (first, fullCount, sum) =
+    let (first, fullCount, wholeSum) =
       filter == .area ? fillArea(taps, center: center) : fillLanczos(taps, center: center)
+    var sum = wholeSum
+    if lastShare < 1, first + fullCount == sourceCount, fullCount > 1 {
+      let whole = taps[fullCount - 1]
+      taps[fullCount - 1] = whole * lastShare
+      sum -= whole * (1 - lastShare)
+    }
     guard fullCount > 0, sum != 0 else {
       taps[0] = 1
       return (min(max(0, Int(center)), sourceCount - 1), 1)

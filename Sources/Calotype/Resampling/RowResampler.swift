@@ -53,7 +53,8 @@ final class RowResampler {
     {
       ResamplingWeights(
         sourceCount: (count + factor - 1) / factor, origin: part.origin / Double(factor),
-        length: part.length / Double(factor), outputCount: output, filter: filter)
+        length: part.length / Double(factor), outputCount: output, filter: filter,
+        lastShare: count % factor == 0 ? 1 : Float(count % factor) / Float(factor))
     }
     columns = weights(sourceSize.width, horizontal, factorX, outputSize.width)
     let isSquare =
