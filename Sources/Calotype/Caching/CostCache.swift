@@ -1,11 +1,16 @@
 import Synchronization
 
+/// A key that knows a hash whose bits are all as good as random.
+protocol CostCacheKey: Equatable, Sendable {
+  var cacheHash: Int { get }
+}
+
 /// A cache in memory that counts what its values cost. Safe from any thread.
 ///
 /// A hit takes one of several small locks for as long as a look-up in a hash table lasts, and leaves a note of
 /// the use on the entry; what is to leave is worked out when something is stored, under a lock that readers
 /// never take.
-final class CostCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+final class CostCache<Key: CostCacheKey, Value: Sendable>: Sendable {
   /// Seconds on a clock that never goes back.
   typealias Clock = @Sendable () -> Double
 
@@ -105,7 +110,7 @@ final class CostCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   /// The value for a key, or `nil`.
   func value(for key: Key) -> Value? {
-    let hash = key.hashValue
+    let hash = key.cacheHash
     let isSample = PolicyDuel.takesPart(hash)
     let time = time.load(ordering: .relaxed)
     return shard(hash).table.withLock { table -> Value? in
@@ -131,7 +136,7 @@ final class CostCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// Keeps a value, in place of any that the key had. What costs more than the largest entry is dropped,
   /// and so is what the key had.
   func store(_ value: Value, for key: Key, cost: Int) {
-    let hash = key.hashValue
+    let hash = key.cacheHash
     let cost = max(0, cost)
     // Freed after the locks are let go: a value may be large.
     var dropped: [Entry] = []
@@ -159,7 +164,7 @@ final class CostCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   /// Drops a key's value.
   func remove(_ key: Key) {
-    let hash = key.hashValue
+    let hash = key.cacheHash
     let old = state.withLock { state -> Entry? in
       let old = shard(hash).table.withLock { $0.entries.remove(hash) { $0.key == key } }
       if let old { discard(old, from: &state) }

@@ -44,8 +44,8 @@ struct PolicyDuel {
     let isRecencyHit = recency.look(up: sample)
     let isFrequencyHit = frequency.look(up: sample)
     let entries = Double(recency.count)
-    // What counts is about the last half as many look-ups as the cache has entries.
-    let fading = 1 - 1 / (0.5 * entries + 50)
+    // What counts is about the last twice as many look-ups as the cache has entries.
+    let fading = 1 - 1 / (2 * entries + 50)
     lead = lead * fading + (isFrequencyHit ? 1 : 0) - (isRecencyHit ? 1 : 0)
     weight = weight * fading + 1
     guard recency.count >= Self.fewestEntries else { return }

@@ -17,7 +17,7 @@ enum SystemMemory {
       pages > 0 && pageSize > 0 ? Int(pages).multipliedReportingOverflow(by: Int(pageSize)) : (0, true)
     // Where the system does not say, a gigabyte is assumed: little enough for any machine.
     let machine = physical.1 ? 1 << 30 : physical.0
-    return min(machine, controlGroupLimit(read: readSmallFile) ?? .max)
+    return min(machine, controlGroupLimit(read: FileSystem.smallFile) ?? .max)
   }()
 
   /// The lowest limit among the control groups that hold this process, or `nil` where none is set.
@@ -58,15 +58,5 @@ enum SystemMemory {
     let digits = text.prefix { $0.isASCII && $0.isNumber }
     guard let value = Int(digits), value > 0, value < 1 << 60 else { return nil }
     return value
-  }
-
-  private static func readSmallFile(_ path: String) -> String? {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
-    var bytes = [UInt8](repeating: 0, count: 4096)
-    let count = read(descriptor, &bytes, bytes.count)
-    guard count > 0 else { return nil }
-    return String(decoding: bytes[..<count], as: UTF8.self)
   }
 }

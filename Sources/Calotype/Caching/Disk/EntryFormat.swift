@@ -1,5 +1,13 @@
 import CXXHash
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// How an entry lies in its file, format version 1:
 ///
 /// | At | Bytes | |
@@ -104,7 +112,11 @@ enum EntryFormat {
       hash(UnsafeRawBufferPointer(rebasing: bytes[body])) == header.bodyHash
     else { return .damaged }
     if var key {
-      let isSame = key.withUTF8 { $0.count == trailer.key.count && $0.elementsEqual(trailer.key) }
+      let isSame = key.withUTF8 { bytes in
+        guard bytes.count == trailer.key.count else { return false }
+        guard let left = bytes.baseAddress, let right = trailer.key.baseAddress else { return bytes.isEmpty }
+        return memcmp(left, right, bytes.count) == 0
+      }
       guard isSame else { return .otherKey }
     }
     guard let metadata = MetadataCoding.decode(trailer.metadata) else { return .damaged }

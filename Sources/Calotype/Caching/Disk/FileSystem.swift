@@ -147,6 +147,19 @@ enum FileSystem {
     }
   }
 
+  /// The start of a small text file of the system's, or `nil`.
+  static func smallFile(_ path: String) -> String? {
+    let descriptor = openFile(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    let count = bytes.withUnsafeMutableBytes {
+      systemRead(descriptor, $0.baseAddress.unsafelyUnwrapped, $0.count)
+    }
+    guard count > 0 else { return nil }
+    return String(decoding: bytes[..<count], as: UTF8.self)
+  }
+
   /// Now, in seconds since 1970.
   static func now() -> Double {
     var time = timespec()

@@ -140,7 +140,7 @@ final class IndexWorker: @unchecked Sendable {
         isOver = bytes > limit
         guard isOver else { return }
         var victims: [(name: EntryName, size: Int, stored: Int64)] = []
-        try connection.rows("SELECT id, low, size, stored FROM entries ORDER BY used LIMIT 128") { row in
+        try connection.rows("SELECT id, low, size, stored FROM entries ORDER BY used LIMIT 512") { row in
           victims.append((EntryName(row), Int(row.integer(2)), row.integer(3)))
         }
         if victims.isEmpty { isOver = false }
@@ -261,17 +261,29 @@ final class IndexWorker: @unchecked Sendable {
     connection.keepLogOnClose()
     try connection.execute(
       """
-      PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;
+      PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY;
       PRAGMA wal_autocheckpoint = \(checkpointPages); PRAGMA journal_size_limit = \(checkpointPages * 4096);
       """)
-    if try connection.integer("PRAGMA user_version") == 1 { return }
+    let isMade = try connection.integer("PRAGMA user_version") == 1
+    // Nothing is forced to the disk, so a power cut may lose part of the index: after each start of the
+    // machine it is compared with the files once, in the background.
+    let boot = Self.boot
+    if isMade, try connection.integer("SELECT value FROM state WHERE name = 'boot'") == boot { return }
     try connection.transaction { () throws(SQLiteError) in
-      if try connection.integer("PRAGMA user_version") == 1 { return }
-      try connection.execute(Self.schema)
+      if try connection.integer("PRAGMA user_version") != 1 { try connection.execute(Self.schema) }
+      if try connection.integer("SELECT value FROM state WHERE name = 'boot'") == boot { return }
       try connection.run(
-        "INSERT OR REPLACE INTO state VALUES ('rebuild', ?)", .integer(isNewFolder ? 256 : 0))
+        "INSERT OR REPLACE INTO state VALUES ('rebuild', ?1), ('boot', ?2)",
+        .integer(isNewFolder && !isMade ? 256 : 0), .integer(boot))
     }
   }
+
+  /// A number that is another one after each start of the machine.
+  private static let boot: Int64 = {
+    guard let text = FileSystem.smallFile("/proc/sys/kernel/random/boot_id") else { return 0 }
+    let bytes = Array(text.utf8)
+    return bytes.withUnsafeBytes { Int64(bitPattern: EntryFormat.hash($0)) }
+  }()
 
   /// The log's length, in pages, at which it goes into the database: shorter for a cache that is small.
   private var checkpointPages: Int {

@@ -150,7 +150,10 @@ private struct ByteReader {
   mutating func text() -> String? {
     guard let count = number(), count >= 0, count <= left else { return nil }
     defer { at += count }
-    return String(validating: bytes[at..<(at + count)].bindMemory(to: UInt8.self), as: UTF8.self)
+    // What is not UTF-8 was not written here; it becomes readable, and stays harmless.
+    return String(
+      decoding: UnsafeRawBufferPointer(rebasing: bytes[at..<(at + count)]).bindMemory(to: UInt8.self),
+      as: UTF8.self)
   }
 
   mutating func headers() -> HTTPHeaders? {
