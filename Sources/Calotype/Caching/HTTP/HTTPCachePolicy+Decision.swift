@@ -61,14 +61,30 @@ extension HTTPCachePolicy {
   ) -> HTTPCacheDecision {
     let facts = RequestFacts(request, mode: mode)
     guard facts.mayReadCache else { return without(facts, request) }
-    guard let candidate = bestCandidate(stored, facts, request, now) else { return without(facts, request) }
-    if candidate.isPart {
-      guard facts.mayAsk, facts.mode == .default || facts.mode == .forceCache, !facts.hasClientConditions,
-        let base = ResumePolicy.Base(stored[candidate.index])
-      else { return without(facts, request) }
-      return .resume(index: candidate.index, base, headers: base.headers(addingTo: request.headers))
+    let whole = bestCandidate(stored, facts, request, now, isPart: false)
+    if let whole {
+      let decision = decision(on: whole, stored[whole.index].metadata, facts, request, now)
+      guard case .revalidate = decision, stored.count > 1 else { return decision }
+      // A newer version's download was broken off: it is gone on with, rather than asking about the older.
+      guard let part = bestCandidate(stored, facts, request, now, isPart: true),
+        part.date(now: now) > whole.date(now: now),
+        let resume = resume(part, stored[part.index], facts, request)
+      else { return decision }
+      return resume
     }
-    return decision(on: candidate, stored[candidate.index].metadata, facts, request, now)
+    guard let part = bestCandidate(stored, facts, request, now, isPart: true) else {
+      return without(facts, request)
+    }
+    return resume(part, stored[part.index], facts, request) ?? without(facts, request)
+  }
+
+  private func resume(
+    _ part: Candidate, _ stored: StoredHTTPResponse, _ facts: RequestFacts, _ request: HTTPRequest
+  ) -> HTTPCacheDecision? {
+    guard facts.mayAsk, facts.mode == .default || facts.mode == .forceCache, !facts.hasClientConditions,
+      let base = ResumePolicy.Base(stored)
+    else { return nil }
+    return .resume(index: part.index, base, headers: base.headers(addingTo: request.headers))
   }
 
   // MARK: The request
@@ -156,15 +172,21 @@ extension HTTPCachePolicy {
     }
   }
 
-  /// Of several that fit the most recent (RFC 9111, section 4), a whole one before a beginning.
+  /// Of several that fit the most recent (RFC 9111, section 4); of those that can be used as they are, or of
+  /// beginnings.
   private func bestCandidate(
-    _ stored: [StoredHTTPResponse], _ facts: RequestFacts, _ request: HTTPRequest, _ now: Double
+    _ stored: [StoredHTTPResponse], _ facts: RequestFacts, _ request: HTTPRequest, _ now: Double,
+    isPart: Bool
   ) -> Candidate? {
-    if stored.count == 1 { return candidate(stored, 0, facts, request) }
-    var best: (candidate: Candidate, rank: (Int, Double, Double))?
+    if stored.count == 1 {
+      return candidate(stored, 0, facts, request).flatMap { $0.isPart == isPart ? $0 : nil }
+    }
+    var best: (candidate: Candidate, rank: (Double, Double))?
     for index in stored.indices {
-      guard let candidate = candidate(stored, index, facts, request) else { continue }
-      let rank = (candidate.isPart ? 0 : 1, candidate.date(now: now), candidate.responseTime)
+      guard let candidate = candidate(stored, index, facts, request), candidate.isPart == isPart else {
+        continue
+      }
+      let rank = (candidate.date(now: now), candidate.responseTime)
       if let best, best.rank >= rank { continue }
       best = (candidate, rank)
     }

@@ -67,7 +67,7 @@ extension HTTPCachePolicy {
     return .store(
       DataCacheMetadata(
         kind: kind, url: ImageRequest.normalizedAddress(request.url.absoluteString), status: head.status,
-        headers: storedHeaders(of: head.headers, body: body, responseTime: responseTime),
+        headers: storedHeaders(of: head, body: body, responseTime: responseTime),
         requestHeaders: HTTPVary(head.headers).selectingHeaders(of: request.headers),
         requestTime: requestTime, responseTime: responseTime))
   }
@@ -139,9 +139,14 @@ extension HTTPCachePolicy {
     return ResumePolicy.isResumable(head.headers, bodyWasDecoded: body.wasDecoded) ? .partial : nil
   }
 
-  private func storedHeaders(of headers: HTTPHeaders, body: ReceivedBody, responseTime: Double) -> HTTPHeaders
-  {
-    var stored = headers.endToEnd()
+  private func storedHeaders(
+    of head: HTTPResponseHead, body: ReceivedBody, responseTime: Double
+  ) -> HTTPHeaders {
+    var stored = head.headers.endToEnd()
+    if head.status == 206, body.isComplete, !stored.contains("Content-Length") {
+      // Tells a part that is all there from one that was cut short.
+      stored["Content-Length"] = String(body.length)
+    }
     if stored["Date"].flatMap({ HTTPDate.parse($0, now: responseTime) }) == nil {
       // RFC 9110, section 6.6.1: who stores a message without a date gives it the one at which it came.
       stored["Date"] = HTTPDate.format(responseTime)

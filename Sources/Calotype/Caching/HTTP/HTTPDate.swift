@@ -174,7 +174,7 @@ enum HTTPDate {
           + Int(safeNow) % 86_400)
       var parts = Parts(year: (today.year + 50) / 100 * 100 + year, month: month, day: day, time: time)
       // 29 February may be there in one century and not in the other, so that the year is settled first.
-      while Double(HTTPDate.days(year: parts.year, month: month, day: day) * 86_400 + time) > limit {
+      if Double(HTTPDate.days(year: parts.year, month: month, day: day) * 86_400 + time) > limit {
         parts.year -= 100
       }
       return parts

@@ -181,12 +181,27 @@ import Testing
       ["Range": "bytes=-5"],
       origin: .answer(
         status: 206,
-        ["Cache-Control": "max-age=3600", "Content-Range": "bytes 4-9/10", "Content-Length": "5"],
+        ["Cache-Control": "max-age=3600", "Content-Range": "bytes 4-9/10"],
         body: "01234"))
     let result = cache.fetch(["Range": range], origin: .unreachable)
     #expect(result.isFromCache)
     #expect(result.status == 206)
     #expect(result.body == body)
+  }
+
+  @Test func aPartThatWasCutShortServesOnlyItsBytes() {
+    var cache = SimulatedCache()
+    let url = "http://example.test/a"
+    _ = cache.fetch(
+      ["Range": "bytes=4-9"],
+      origin: .answer(
+        status: 206,
+        ["Cache-Control": "max-age=3600", "Content-Range": "bytes 4-9/10", "Content-Length": "6"],
+        body: "01234"))
+    #expect(cache.entries[url]?.first?.response.bodyLength == 5)
+    #expect(cache.fetch(["Range": "bytes=6-8"], origin: .unreachable).body == "234")
+    #expect(!cache.fetch(["Range": "bytes=6-"], origin: .unreachableButCounted).isFromCache)
+    #expect(!cache.fetch(["Range": "bytes=-1"], origin: .unreachableButCounted).isFromCache)
   }
 
   @Test func aStoredPartDoesNotAnswerForTheWhole() {
@@ -244,6 +259,35 @@ import Testing
     #expect(result.body == "abcdef")
     #expect(cache.fetch(origin: .unreachable).body == "abcdef")
     #expect(cache.entries.values.first?.count == 1)
+  }
+
+  @Test func aBrokenDownloadOfANewerVersionIsGoneOnWith() {
+    var cache = SimulatedCache()
+    _ = cache.fetch(origin: .answer(["Cache-Control": "max-age=5", "ETag": "\"a\""], body: "old"))
+    cache.now += 10
+    _ = cache.fetch(origin: .broken(["Content-Length": "6", "ETag": "\"b\""], body: "abcdef", after: 4))
+    // The older version is still there for who cannot wait.
+    #expect(cache.fetch(mode: .onlyIfCached, origin: .unreachable).body == "old")
+    let result = cache.fetch(
+      origin: .answer(
+        status: 206, ["Content-Range": "bytes 4-5/6", "ETag": "\"b\"", "Cache-Control": "max-age=5"],
+        body: "ef"))
+    #expect(result.sent == ["Range": "bytes=4-", "If-Range": "\"b\""])
+    #expect(result.body == "abcdef")
+    #expect(cache.fetch(origin: .unreachable).body == "abcdef")
+  }
+
+  @Test func aBeginningOfAnOlderVersionIsLeft() {
+    var cache = SimulatedCache()
+    _ = cache.fetch(origin: .broken(["Content-Length": "6", "ETag": "\"b\""], body: "abcdef", after: 4))
+    cache.now += 10
+    // Another Vary keeps both side by side.
+    _ = cache.fetch(
+      mode: .reload,
+      origin: .answer(["Cache-Control": "max-age=5", "ETag": "\"a\"", "Vary": "X"], body: "new"))
+    cache.now += 10
+    #expect(cache.entries.values.first?.count == 2)
+    #expect(cache.fetch(origin: .unreachableButCounted).sent == ["If-None-Match": "\"a\""])
   }
 
   // MARK: Stale

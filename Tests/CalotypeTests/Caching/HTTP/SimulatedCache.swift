@@ -172,8 +172,10 @@ struct SimulatedCache {
         response: StoredHTTPResponse(metadata: metadata, bodyLength: answer.body.count), body: answer.body)
       let variant = HTTPVary(metadata.headers).variantKey(for: metadata.requestHeaders)
       entries[key, default: []].removeAll { other in
-        HTTPVary(other.response.metadata.headers).variantKey(for: other.response.metadata.requestHeaders)
-          == variant
+        // A beginning does not take the place of a whole.
+        if metadata.kind == .partial, other.response.isComplete { return false }
+        let otherMetadata = other.response.metadata
+        return HTTPVary(otherMetadata.headers).variantKey(for: otherMetadata.requestHeaders) == variant
       }
       entries[key, default: []].append(entry)
     }
