@@ -41,6 +41,10 @@ let package = Package(
     system("CHEIF", pkgConfig: "libheif", apt: "libheif-dev", brew: "libheif"),
     system("CJXL", pkgConfig: "libjxl", apt: "libjxl-dev", brew: "jpeg-xl"),
     system("CTIFF", pkgConfig: "libtiff-4", apt: "libtiff-dev", brew: "libtiff"),
+    system("CCairo", pkgConfig: "cairo", apt: "libcairo2-dev", brew: "cairo"),
+    system("CChafa", pkgConfig: "chafa", apt: "libchafa-dev", brew: "chafa"),
+    .systemLibrary(name: "CSystem", path: "Sources/System/CSystem"),
+    system("CCrypto", pkgConfig: "libcrypto", apt: "libssl-dev", brew: "openssl@3"),
     .target(name: "CJPEGDecode", dependencies: ["CJPEG"], path: "Sources/Shims/CJPEGDecode"),
     .target(name: "CJPEGEncode", dependencies: ["CJPEG"], path: "Sources/Shims/CJPEGEncode"),
     .target(name: "CPNGDecode", dependencies: ["CPNG"], path: "Sources/Shims/CPNGDecode"),
@@ -56,7 +60,7 @@ let package = Package(
       ]),
     .executableTarget(
       name: "calotype-cli",
-      dependencies: ["Calotype"]),
+      dependencies: ["Calotype", "CCairo", "CChafa", "CCrypto", "CSystem", "CXXHash"]),
     .target(
       name: "TestSupport",
       dependencies: ["Calotype"],
@@ -73,8 +77,7 @@ let package = Package(
       name: "CalotypeTests",
       dependencies: ["Calotype", "TestSupport", "cache-writer"],
       exclude: [
-        "Decoding/Fixtures", "Decoding/make-fixtures.py", "Processing/Fixtures",
-        "Processing/make-fixtures.py",
+        "Decoding/Fixtures", "Decoding/make-fixtures.py", "Processing/Fixtures", "Processing/make-fixtures.py",
       ]),
     .testTarget(
       name: "CLITests",

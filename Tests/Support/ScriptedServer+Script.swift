@@ -186,14 +186,13 @@ public enum Gzip {
     return result
   }
 
-  private static let table: [UInt32] = (0..<256).map { index in
-    (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 1 ? (value >> 1) ^ 0xEDB8_8320 : value >> 1 }
-  }
-
   /// CRC-32 as gzip has it.
   static func checksum(_ bytes: [UInt8]) -> UInt32 {
     var value: UInt32 = 0xFFFF_FFFF
-    for byte in bytes { value = (value >> 8) ^ table[Int(UInt8(truncatingIfNeeded: value) ^ byte)] }
+    for byte in bytes {
+      value ^= UInt32(byte)
+      for _ in 0..<8 { value = value & 1 == 1 ? (value >> 1) ^ 0xEDB8_8320 : value >> 1 }
+    }
     return ~value
   }
 }

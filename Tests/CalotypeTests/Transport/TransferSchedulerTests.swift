@@ -191,7 +191,7 @@ import Testing
     }
   }
 
-  @Test(arguments: TransferOrder.allCases, 0..<3)
+  @Test(arguments: TransferOrder.allCases, 0..<6)
   func agreesWithASimpleModelOnRandomWork(order: TransferOrder, seed: Int) {
     var random = SplitMix(state: UInt64(seed))
     var limits = Scheduler.Limits()
@@ -201,7 +201,7 @@ import Testing
     var scheduler = Scheduler(limits: limits)
     var model = Model(limits: limits)
     var slots: [Int: Scheduler.Slot] = [:]
-    for step in 0..<800 {
+    for step in 0..<4000 {
       switch Int.random(in: 0..<10, using: &random) {
       case 0..<4:
         let host = "h\(Int.random(in: 0..<5, using: &random))"

@@ -1,0 +1,171 @@
+import Foundation
+
+/// A list of pictures: a file, an address, standard input or a paged service, read as it is gone through.
+///
+/// ```swift
+/// for try await row in ImageList(path: "apps.plist") {
+///   switch row {
+///   case .item(let item): print(item.title, item.url)
+///   case .problem(let problem): print(problem)
+///   }
+/// }
+/// ```
+/// No more of the list than a few rows is held, so a list may have millions. Reading happens on a queue of
+/// the list's own. It ends with an ``ImageListError`` where the list cannot be read, or not further; a row
+/// that is wrong is given as ``ImageListRow/problem(_:)`` and the rows after it follow.
+public struct ImageList: AsyncSequence, Sendable {
+  /// What the list gives for each row.
+  public typealias Element = ImageListRow
+  /// Why it ends early.
+  public typealias Failure = ImageListError
+
+  enum Origin: Sendable {
+    case path(String)
+    case descriptor(Int32)
+    case data(Data)
+    case address(URL, any HTTPTransport)
+    case pages(ImageListPages, any HTTPTransport)
+    case reader(@Sendable () throws(ImageListError) -> any ImageListReading)
+  }
+
+  /// What the list is called in messages.
+  public let name: String
+  let origin: Origin
+  let options: ImageListOptions
+
+  /// A file.
+  public init(path: String, options: ImageListOptions = .init()) {
+    self.init(name: path, origin: .path(path), options: options)
+  }
+
+  /// An open file, pipe or terminal, such as standard input (descriptor 0). It is not closed. It can be gone
+  /// through once.
+  public init(fileDescriptor: Int32, name: String = "standard input", options: ImageListOptions = .init()) {
+    self.init(name: name, origin: .descriptor(fileDescriptor), options: options)
+  }
+
+  /// Bytes in memory.
+  public init(data: Data, name: String, options: ImageListOptions = .init()) {
+    self.init(name: name, origin: .data(data), options: options)
+  }
+
+  /// A list on a server. It is downloaded to a temporary file when it is first read; its relative addresses
+  /// are resolved against where it was found.
+  public init(url: URL, transport: any HTTPTransport, options: ImageListOptions = .init()) {
+    self.init(name: url.absoluteString, origin: .address(url, transport), options: options)
+  }
+
+  /// A service that gives its rows page by page. A page is asked for when the rows before it have been read.
+  public init(pages: ImageListPages, transport: any HTTPTransport, options: ImageListOptions = .init()) {
+    self.init(name: pages.address, origin: .pages(pages, transport), options: options)
+  }
+
+  /// A format of the program's own.
+  public init(
+    name: String, options: ImageListOptions = .init(),
+    reader: @escaping @Sendable () throws(ImageListError) -> any ImageListReading
+  ) {
+    self.init(name: name, origin: .reader(reader), options: options)
+  }
+
+  private init(name: String, origin: Origin, options: ImageListOptions) {
+    self.name = name
+    self.origin = origin
+    self.options = options
+  }
+
+  /// Begins to read.
+  public func makeAsyncIterator() -> Iterator { Iterator(self) }
+
+  /// Reads the rows in order.
+  public struct Iterator: AsyncIteratorProtocol, Sendable {
+    private let list: ImageList
+    private var batch: [ImageListRow] = []
+    private var next = 0
+    private var cursor: ImageListCursor?
+    private var hasEnded = false
+    private var page: Int
+    private var pageHasRows = false
+
+    init(_ list: ImageList) {
+      self.list = list
+      if case .pages(let pages, _) = list.origin { page = pages.firstPage - 1 } else { page = 0 }
+    }
+
+    /// The next row; `nil` at the end, and after an error.
+    public mutating func next() async throws(ImageListError) -> ImageListRow? {
+      while true {
+        if next < batch.count {
+          next += 1
+          return batch[next - 1]
+        }
+        if hasEnded { return nil }
+        do throws(ImageListError) {
+          try await readBatch()
+        } catch {
+          hasEnded = true
+          throw error
+        }
+      }
+    }
+
+    /// The next row; `nil` at the end, and after an error.
+    public mutating func next(
+      isolation actor: isolated (any Actor)?
+    ) async throws(ImageListError) -> ImageListRow? { try await next() }
+
+    private mutating func readBatch() async throws(ImageListError) {
+      if cursor == nil {
+        cursor = try await open()
+        pageHasRows = false
+        if cursor == nil {
+          hasEnded = true
+          return
+        }
+      }
+      guard let cursor else { return }
+      next = 0
+      batch = try await cursor.batch()
+      if !batch.isEmpty {
+        pageHasRows = true
+        return
+      }
+      // The end of the list, or of a page that another may follow.
+      self.cursor = nil
+      guard case .pages = list.origin, pageHasRows else {
+        hasEnded = true
+        return
+      }
+    }
+
+    private mutating func open() async throws(ImageListError) -> ImageListCursor? {
+      switch list.origin {
+      case .pages(let pages, let transport):
+        page += 1
+        if let last = pages.lastPage, page > last { return nil }
+        return try await pages.open(page, transport: transport, options: list.options)
+      case .address(let url, let transport):
+        let download = try await ImageListDownload.download(
+          url, name: list.name, transport: transport, limit: list.options.limits.maximumDownloadLength)
+        return ImageListCursor(
+          ImageListFields(list.options, listName: list.name, listURL: download.url),
+          source: { download.source }, name: list.name, options: list.options)
+      case .reader(let make): return ImageListCursor(list.fields, reader: make)
+      case .path(let path):
+        return cursor { () throws(ImageListError) in try FileDescriptorSource(path: path) }
+      case .descriptor(let descriptor):
+        let name = list.name
+        return cursor { FileDescriptorSource(descriptor: descriptor, closes: false, name: name) }
+      case .data(let data): return cursor { DataSource(data) }
+      }
+    }
+
+    private func cursor(
+      _ source: @escaping @Sendable () throws(ImageListError) -> any ListByteSource
+    ) -> ImageListCursor {
+      ImageListCursor(list.fields, source: source, name: list.name, options: list.options)
+    }
+  }
+
+  private var fields: ImageListFields { ImageListFields(options, listName: name) }
+}

@@ -1,0 +1,145 @@
+import Foundation
+
+/// Gives a row's fields their meaning: which is the title, which the subtitle, which the address.
+struct ImageListFields {
+  private enum Role: Int { case title, subtitle, image }
+  private struct Meaning {
+    var role: Role
+    var rank: Int
+  }
+
+  private let titleKey: String?, subtitleKey: String?, imageKey: String?
+  private let baseURL: URL?
+  private let listName: String
+  /// What each name means that has been met, since the same names come in every row.
+  private var meanings: [String: Meaning?] = [:]
+
+  init(_ options: ImageListOptions, listName: String, listURL: URL? = nil) {
+    titleKey = options.titleKey
+    subtitleKey = options.subtitleKey
+    imageKey = options.imageKey
+    baseURL = options.baseURL ?? listURL
+    self.listName = listName
+  }
+
+  /// Whether a row has a field that an address can be in.
+  func hasAddress(_ fields: [ImageListItem.Field]) -> Bool {
+    var copy = self
+    return copy.choose(fields)[Role.image.rawValue] != nil
+  }
+
+  /// The row for a record.
+  mutating func row(_ record: ImageListRecord, page: Int? = nil) -> ImageListRow {
+    switch record {
+    case .unreadable(let reason, var place):
+      place.page = page
+      return .problem(ImageListProblem(list: listName, place: place, reason: reason))
+    case .fields(let fields, var place):
+      place.page = page
+      return row(fields, at: place)
+    }
+  }
+
+  private mutating func row(_ fields: [ImageListItem.Field], at place: ImageListPlace) -> ImageListRow {
+    let chosen = choose(fields)
+    func problem(_ reason: String) -> ImageListRow {
+      .problem(ImageListProblem(list: listName, place: place, reason: reason))
+    }
+    guard let image = chosen[Role.image.rawValue] else {
+      if let imageKey { return problem("has no \(imageKey)") }
+      let names = fields.prefix(8).map { String($0.name.prefix(40)) }.joined(separator: ", ")
+      return problem("has no address (its fields are: \(names)); name the address's field with --image-key")
+    }
+    let address = fields[image].value.trimmingWhitespace()
+    guard !address.isEmpty else { return problem("its address is empty") }
+    guard let url = URL(string: address, relativeTo: baseURL)?.absoluteURL else {
+      return problem("\(address.prefix(200)) is not an address")
+    }
+    guard url.scheme != nil else {
+      return problem(
+        "\(address.prefix(200)) is a relative address, and the list has no address of its own: give --base-url"
+      )
+    }
+    let title = chosen[Role.title.rawValue].map { fields[$0].value } ?? ""
+    let used = chosen.compactMap { $0 }
+    return .item(
+      ImageListItem(
+        title: title.isEmpty ? Self.title(of: url) : title,
+        subtitle: chosen[Role.subtitle.rawValue].map { fields[$0].value }, url: url,
+        fields: fields.count == used.count
+          ? [] : fields.enumerated().filter { !used.contains($0.offset) }.map(\.element),
+        place: place))
+  }
+
+  /// The last part of an address, without its extension: a name where a list gives none.
+  static func title(of url: URL) -> String {
+    let path = url.path
+    let last = path.split(separator: "/").last.map(String.init) ?? url.host ?? url.absoluteString
+    guard let dot = last.lastIndex(of: "."), dot > last.startIndex,
+      last.distance(from: dot, to: last.endIndex) <= 6
+    else { return last }
+    return String(last[..<dot])
+  }
+
+  /// The index of the field for each role.
+  private mutating func choose(_ fields: [ImageListItem.Field]) -> [Int?] {
+    var chosen: [Int?] = [nil, nil, nil]
+    var ranks = [Int.max, Int.max, Int.max]
+    for (index, field) in fields.enumerated() {
+      guard let meaning = meaning(of: field.name) else { continue }
+      let role = meaning.role.rawValue
+      if meaning.rank < ranks[role] {
+        ranks[role] = meaning.rank
+        chosen[role] = index
+      }
+    }
+    return chosen
+  }
+
+  private mutating func meaning(of name: String) -> Meaning? {
+    if let known = meanings[name] { return known }
+    let found = findMeaning(of: name)
+    // A hostile list has new names in every row.
+    if meanings.count < 10_000 { meanings[name] = .some(found) }
+    return found
+  }
+
+  private func findMeaning(of name: String) -> Meaning? {
+    if name == TreeListReader.bareAddress { return Meaning(role: .image, rank: 500) }
+    if name == imageKey { return Meaning(role: .image, rank: 0) }
+    if name == titleKey { return Meaning(role: .title, rank: 0) }
+    if name == subtitleKey { return Meaning(role: .subtitle, rank: 0) }
+    let parts = name.split(separator: ".").filter { Int($0) == nil }
+    guard let last = parts.last else { return nil }
+    let word = last.lowercased().filter { $0 != "_" && $0 != "-" && $0 != " " }
+    // A nested name counts less than any at the row's own level.
+    let nested = (parts.count - 1) * 1000
+    for (role, names, given) in [
+      (Role.image, Self.imageNames, imageKey), (.title, Self.titleNames, titleKey),
+      (.subtitle, Self.subtitleNames, subtitleKey),
+    ] where given == nil {
+      if let rank = names.firstIndex(of: word) { return Meaning(role: role, rank: rank + 1 + nested) }
+    }
+    return nil
+  }
+
+  /// The usual names, the surest first.
+  private static let imageNames = [
+    "icon", "image", "photo", "picture", "avatar", "img", "pic", "thumbnail", "thumb", "logo", "poster",
+    "cover",
+    "artwork", "iconurl", "imageurl", "photourl", "pictureurl", "avatarurl", "imgurl", "picurl",
+    "thumbnailurl",
+    "thumburl", "logourl", "coverurl", "posterurl", "imagelink", "icons", "images", "photos", "pictures",
+    "thumbnails", "src", "downloadurl", "fileurl", "url", "uri", "link", "href", "address", "图片", "图标", "头像",
+    "地址",
+  ]
+  private static let titleNames = [
+    "name", "title", "nickname", "nick", "label", "displayname", "appname", "fullname", "username", "caption",
+    "heading", "filename", "alt", "名称", "名字", "姓名", "昵称", "标题",
+  ]
+  private static let subtitleNames = [
+    "subtitle", "download", "downloads", "downloadcount", "installs", "description", "desc", "summary",
+    "comment",
+    "detail", "details", "text", "count", "size", "author", "category", "下载", "下载量", "描述", "简介",
+  ]
+}

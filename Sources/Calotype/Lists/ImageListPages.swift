@@ -1,0 +1,58 @@
+import Foundation
+
+/// A service that gives a list page by page, such as `https://example.com/apps?page={page}`.
+public struct ImageListPages: Hashable, Sendable {
+  /// The address of a page, with `{page}` in the number's place.
+  public var address: String
+  /// The first page's number, 1 by default.
+  public var firstPage: Int
+  /// The last page to ask for; `nil` to go on until a page has no rows.
+  public var lastPage: Int?
+  /// How often a page is asked for before it is given up, 3 by default.
+  public var maximumTries: Int
+  /// Headers to send.
+  public var headers: HTTPHeaders
+
+  /// Creates a paged list.
+  public init(
+    address: String, firstPage: Int = 1, lastPage: Int? = nil, maximumTries: Int = 3,
+    headers: HTTPHeaders = []
+  ) {
+    self.address = address
+    self.firstPage = firstPage
+    self.lastPage = lastPage
+    self.maximumTries = maximumTries
+    self.headers = headers
+  }
+
+  /// Downloads a page and opens it.
+  func open(
+    _ page: Int, transport: any HTTPTransport, options: ImageListOptions
+  ) async throws(ImageListError) -> ImageListCursor {
+    guard address.contains("{page}") else {
+      throw ImageListError(list: address, reason: "has no {page} in it, where the page's number is to stand")
+    }
+    guard let url = URL(string: address.replacingOccurrences(of: "{page}", with: String(page))),
+      url.scheme != nil
+    else { throw ImageListError(list: address, reason: "is not an absolute address") }
+    let name = url.absoluteString
+    var tries = 0
+    while true {
+      do throws(ImageListError) {
+        let download = try await ImageListDownload.download(
+          url, name: name, headers: headers, transport: transport, limit: options.limits.maximumDownloadLength
+        )
+        return ImageListCursor(
+          ImageListFields(options, listName: name, listURL: download.url), page: page,
+          source: { download.source }, name: name, options: options)
+      } catch {
+        tries += 1
+        if tries >= maximumTries || Task.isCancelled {
+          throw ImageListError(
+            list: name, place: ImageListPlace(page: page), reason: "\(error.reason) (tried \(tries) times)")
+        }
+        try? await Task.sleep(for: .milliseconds(100 << min(tries, 6)))
+      }
+    }
+  }
+}

@@ -1,0 +1,3 @@
+// Parts of the C library that Swift's own module leaves out.
+#include <getopt.h>
+#include <sys/xattr.h>

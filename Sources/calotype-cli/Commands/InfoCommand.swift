@@ -1,0 +1,72 @@
+import Calotype
+import Foundation
+
+/// `calotype info`.
+enum InfoCommand {
+  static func command() -> Command {
+    Command(
+      name: "info", summary: "Say what pictures are", operands: "FILE|URL...",
+      details:
+        "The format is told by the bytes, never by the name. Width and height are those that are shown, after the orientation is applied.",
+      groups: [
+        OptionGroup(title: "Output", options: [Option("json", help: "Write an object of JSON a line")]),
+        SharedOptions.network,
+        SharedOptions.cache,
+      ],
+      examples: [("calotype info --json *.jpg", "A line for each picture")],
+      run: run)
+  }
+
+  @Sendable private static func run(_ arguments: Arguments) async throws -> Int32 {
+    guard !arguments.operands.isEmpty else { throw UsageError("name a FILE or a URL") }
+    let session = try Session(arguments)
+    var failures = 0
+    for operand in arguments.operands {
+      do {
+        let data = try await PictureSource(operand: operand).data(session)
+        let info = try ImageDecoder().inspect(data)
+        Terminal.standardOutput.line(
+          arguments.has("json") ? json(operand, info, data.count) : text(operand, info, data.count))
+      } catch {
+        failures += 1
+        let (code, message) = FetchJob.describe(error)
+        if arguments.has("json") {
+          var json = JSONText()
+          json.add("input", operand)
+          json.add("error", code)
+          json.add("message", message)
+          Terminal.standardOutput.line(json.object)
+        }
+        Terminal.standardError.line(Escaping.displaySafe("failed: \(operand): \(message)"))
+      }
+    }
+    session.diskCache?.flush()
+    return failures > 0 ? 1 : 0
+  }
+
+  private static func json(_ operand: String, _ info: ImageInfo, _ bytes: Int) -> String {
+    var json = JSONText()
+    json.add("input", operand)
+    json.add("format", info.format.rawValue)
+    json.add("width", info.displaySize.width)
+    json.add("height", info.displaySize.height)
+    json.add("frames", info.frameCount)
+    json.add("orientation", Int(info.orientation.rawValue))
+    json.add("profile", info.profile)
+    json.add("bytes", bytes)
+    json.add("alpha", info.hasAlpha)
+    json.add("bits", info.bitsPerChannel)
+    json.add("loops", info.loopCount)
+    return json.object
+  }
+
+  private static func text(_ operand: String, _ info: ImageInfo, _ bytes: Int) -> String {
+    var parts = ["\(info.format.rawValue) \(info.displaySize)"]
+    if info.frameCount > 1 { parts.append("\(info.frameCount) frames") }
+    if info.orientation != .up { parts.append("orientation \(info.orientation.rawValue)") }
+    parts.append("\(info.bitsPerChannel) bits\(info.hasAlpha ? " with alpha" : "")")
+    if let profile = info.profile { parts.append("profile \(profile)") }
+    parts.append(Format.bytes(bytes))
+    return Escaping.displaySafe("\(operand): \(parts.joined(separator: ", "))")
+  }
+}

@@ -1,0 +1,363 @@
+import Calotype
+import Foundation
+
+/// Fetches the pictures of lists: each distinct address once, no more at a time than there are places, no
+/// more in memory than that.
+final class FetchJob: Sendable {
+  struct Parts: Sendable {
+    var session: Session
+    var output: PictureOutput
+    var folder: OutputFolder?
+    var report: LineWriter?
+    var jsonLines: LineWriter?
+    var sheet: (any ContactSheet)?
+    var progress: ProgressBar
+    var isQuiet: Bool
+  }
+
+  /// What came of it all.
+  struct Totals: Sendable {
+    var rows = 0
+    var done = 0
+    var failed = 0
+    var sources: [ImageResponse.Source: Int] = [:]
+    var alreadyThere = 0
+    var doubles = 0
+    var bytes = 0
+  }
+
+  struct Row: Sendable {
+    var number: Int
+    var title: String
+    var url: URL
+    /// The file's name without its extension, where files are written.
+    var name: String?
+  }
+
+  private struct State {
+    var addresses = AddressTable()
+    var waiting: [AddressTable.Index: [Row]] = [:]
+    var totals = Totals()
+    var loads: [AddressTable.Index: ImageTask] = [:]
+    var isCancelled = false
+  }
+
+  let parts: Parts
+  private let identity: String
+  private let gate: FetchGate
+  private let state = Lock(State())
+
+  init(_ parts: Parts) {
+    self.parts = parts
+    identity = parts.output.identity
+    // Twice the downloads: while some wait for the network, others are decoded and written.
+    gate = FetchGate(maximumLoads: parts.session.transport.configuration.maximumConcurrentTransfers * 2 + 4)
+  }
+
+  var totals: Totals { state.withLock { $0.totals } }
+
+  /// Ends everything that is under way.
+  func cancel() {
+    let loads = state.withLock { state in
+      state.isCancelled = true
+      return Array(state.loads.values)
+    }
+    gate.close()
+    for load in loads { load.cancel() }
+  }
+
+  private var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+  /// Goes through the lists.
+  func run(_ lists: [ImageList]) async {
+    var names = NameTable()
+    await withDiscardingTaskGroup { group in
+      for list in lists {
+        var rows = list.makeAsyncIterator()
+        do throws(ImageListError) {
+          while !isCancelled {
+            await gate.waitForPlace()
+            guard !isCancelled, let row = try await rows.next() else { break }
+            take(row, names: &names, group: &group)
+          }
+        } catch {
+          failed(error)
+        }
+      }
+      let rows = totals.rows
+      parts.progress.update { $0.total = rows }
+    }
+  }
+
+  private func take(_ row: ImageListRow, names: inout NameTable, group: inout DiscardingTaskGroup) {
+    let number = state.withLock { state in
+      state.totals.rows += 1
+      return state.totals.rows
+    }
+    parts.progress.update { $0.known = number }
+    switch row {
+    case .problem(let problem): invalid(problem, number)
+    case .item(let item):
+      let name = parts.folder == nil ? nil : names.reserve(item.title)
+      let row = Row(number: number, title: item.title, url: item.url, name: name)
+      let address = ImageRequest(url: row.url).cacheKey.address
+      enum Next { case load(AddressTable.Index), wait, done(AddressTable.Outcome) }
+      let next = state.withLock { state -> Next in
+        let (index, isNew) = state.addresses.enter(address)
+        if isNew { return .load(index) }
+        if let outcome = state.addresses.outcome(index) { return .done(outcome) }
+        state.waiting[index, default: []].append(row)
+        return .wait
+      }
+      switch next {
+      case .wait: gate.beginWaitingRow()
+      case .done(let outcome): repeatOutcome(outcome, for: row, from: address)
+      case .load(let index):
+        gate.beginLoad()
+        group.addTask { await self.load(row, index, address) }
+      }
+    }
+  }
+
+  // MARK: One address
+
+  private func load(_ row: Row, _ index: AddressTable.Index, _ address: String) async {
+    let outcome = await fetch(row, index, origin: Digest.stableHash("\(address) \(identity)"))
+    let rows = state.withLock { state -> [Row] in
+      state.loads[index] = nil
+      if let outcome { state.addresses.finish(index, outcome) }
+      return state.waiting.removeValue(forKey: index) ?? []
+    }
+    if let outcome {
+      for row in rows { repeatOutcome(outcome, for: row, from: address) }
+    }
+    gate.endLoad(waitingRows: rows.count)
+  }
+
+  /// Fetches an address for its first row; `nil` where it was cancelled.
+  private func fetch(_ row: Row, _ index: AddressTable.Index, origin: UInt64) async -> AddressTable.Outcome? {
+    if let outcome = existing(row, origin: origin) { return outcome }
+    let started = DispatchTime.now()
+    var result = FetchResult(row: row.number, name: row.title, address: row.url.absoluteString, status: .ok)
+    do {
+      let picture = try await picture(row, index)
+      result.milliseconds = Int(
+        (DispatchTime.now().uptimeNanoseconds - started.uptimeNanoseconds) / 1_000_000)
+      result.source = picture.source
+      result.tries = picture.metrics.tries
+      result.width = picture.size?.width
+      result.height = picture.size?.height
+      result.format = picture.format
+      if let name = row.name, let data = picture.data, let folder = parts.folder {
+        let file = "\(name).\(PictureOutput.fileExtension(picture.format))"
+        try folder.write(data, to: file, origin: origin)
+        result.file = file
+      }
+      result.bytes = picture.data?.count ?? picture.metrics.originalByteCount
+      if parts.report != nil || parts.jsonLines != nil { result.sha256 = picture.data.map(Digest.sha256) }
+      let received = picture.source == .network ? picture.metrics.originalByteCount : 0
+      finish(result, picture: picture.bitmap, received: received)
+      return .done(
+        AddressTable.Result(
+          name: row.name, format: picture.format, width: result.width ?? 0, height: result.height ?? 0,
+          bytes: result.bytes ?? 0, source: picture.source))
+    } catch {
+      let (code, message) = Self.describe(error)
+      if code == "cancelled" || isCancelled { return nil }
+      result.milliseconds = Int(
+        (DispatchTime.now().uptimeNanoseconds - started.uptimeNanoseconds) / 1_000_000)
+      (result.status, result.errorCode, result.errorMessage) = (.failed, code, message)
+      finish(result, picture: nil)
+      return .failed(code: code, message: message)
+    }
+  }
+
+  private struct Picture {
+    var data: Data?
+    var bitmap: Bitmap?
+    var format: ImageFormat
+    var size: PixelSize?
+    var source: ImageResponse.Source
+    var metrics: ImageTaskMetrics
+  }
+
+  private func picture(_ row: Row, _ index: AddressTable.Index) async throws -> Picture {
+    let request = ImageRequest(
+      url: row.url, targetSize: parts.output.targetSize, processors: parts.output.processors,
+      headers: parts.session.headers, cachePolicy: parts.session.cachePolicy)
+    if parts.output.format == .original {
+      let response = try await parts.session.pipeline.data(for: request)
+      // The transport has checked the length; the header tells that it is a picture, and within the limits.
+      let info = try ImageDecoder().inspect(response.data, limits: .init())
+      let bitmap = parts.sheet == nil ? nil : try Self.decodeForSheet(response.data)
+      return Picture(
+        data: response.data, bitmap: bitmap, format: info.format, size: info.displaySize,
+        source: response.source,
+        metrics: response.metrics)
+    }
+    let task = parts.session.pipeline.task(for: request)
+    let isCancelled = state.withLock { state in
+      state.loads[index] = task
+      return state.isCancelled
+    }
+    if isCancelled { task.cancel() }
+    let response = try await task.response
+    let format = parts.output.fileFormat(for: response.container)
+    let data =
+      parts.folder == nil
+      ? nil
+      : try ImageEncoder().encode(
+        response.image, options: ImageEncodingOptions(format: format, quality: parts.output.quality),
+        cancellation: CancellationFlag())
+    return Picture(
+      data: data, bitmap: response.image, format: format, size: response.image.size, source: response.source,
+      metrics: response.metrics)
+  }
+
+  private static func decodeForSheet(_ data: Data) throws -> Bitmap {
+    let side = Double(SheetCell.pictureSize)
+    let options = ImageDecodingOptions(targetSize: TargetSize(width: side, height: side))
+    return try ImageDecoder().decode(data, options: options, cancellation: CancellationFlag()).bitmap
+  }
+
+  /// The outcome of an earlier run, where its file stands.
+  private func existing(_ row: Row, origin: UInt64) -> AddressTable.Outcome? {
+    guard let folder = parts.folder, let name = row.name,
+      [.default, .forceCache, .onlyIfCached].contains(parts.session.cachePolicy)
+    else { return nil }
+    for format in candidateFormats(row.url) {
+      let file = "\(name).\(PictureOutput.fileExtension(format))"
+      guard let size = folder.size(of: file, origin: origin) else { continue }
+      var result = FetchResult(row: row.number, name: row.title, address: row.url.absoluteString, status: .ok)
+      (result.source, result.bytes, result.format, result.file) = (.disk, size, format, file)
+      var bitmap: Bitmap?
+      if parts.report != nil || parts.jsonLines != nil || parts.sheet != nil {
+        guard let data = folder.read(file), let info = try? ImageDecoder().inspect(data, limits: .init())
+        else { continue }
+        (result.width, result.height) = (info.displaySize.width, info.displaySize.height)
+        result.sha256 = Digest.sha256(data)
+        if parts.sheet != nil { bitmap = try? Self.decodeForSheet(data) }
+      }
+      state.withLock { $0.totals.alreadyThere += 1 }
+      finish(result, picture: bitmap)
+      return .done(
+        AddressTable.Result(
+          name: name, format: format, width: result.width ?? 0, height: result.height ?? 0, bytes: size,
+          source: .disk))
+    }
+    return nil
+  }
+
+  /// The formats that an earlier run's file can have, the likeliest first.
+  private func candidateFormats(_ url: URL) -> [ImageFormat] {
+    switch parts.output.format {
+    case .fixed(let format): return [format]
+    case .automatic, .original:
+      let likely = PictureOutput.format(named: url.path)
+      let others = parts.output.format == .automatic ? ImageEncoder.formats : ImageDecoder.supportedFormats
+      return (likely.map { [$0] } ?? []) + others.filter { $0 != likely }
+    }
+  }
+
+  // MARK: Rows
+
+  /// Gives a further row of an address what the first one got: a file of its own, a line of its own.
+  private func repeatOutcome(_ outcome: AddressTable.Outcome, for row: Row, from address: String) {
+    var result = FetchResult(row: row.number, name: row.title, address: row.url.absoluteString, status: .ok)
+    switch outcome {
+    case .failed(let code, let message):
+      (result.status, result.errorCode, result.errorMessage) = (.failed, code, message)
+      finish(result, picture: nil)
+    case .done(let first):
+      (result.source, result.bytes, result.format) = (first.source, first.bytes, first.format)
+      (result.width, result.height) = (first.width, first.height)
+      var bitmap: Bitmap?
+      if let folder = parts.folder, let name = row.name, let firstName = first.name {
+        let ending = PictureOutput.fileExtension(first.format), file = "\(name).\(ending)"
+        let origin = Digest.stableHash("\(address) \(identity)")
+        result.file = file
+        do {
+          let isThere = folder.size(of: file, origin: origin) != nil
+          if !isThere || parts.report != nil || parts.jsonLines != nil || parts.sheet != nil {
+            guard let data = folder.read("\(firstName).\(ending)") else {
+              throw Failure("\(firstName).\(ending) has gone while it was to be copied")
+            }
+            if !isThere { try folder.write(data, to: file, origin: origin) }
+            if parts.report != nil || parts.jsonLines != nil { result.sha256 = Digest.sha256(data) }
+            if parts.sheet != nil { bitmap = try? Self.decodeForSheet(data) }
+          }
+        } catch {
+          (result.status, result.file, result.errorCode) = (.failed, nil, "not_written")
+          result.errorMessage = Self.describe(error).message
+        }
+      }
+      state.withLock { $0.totals.doubles += 1 }
+      finish(result, picture: bitmap, isDouble: true)
+    }
+  }
+
+  private func finish(_ result: FetchResult, picture: Bitmap?, received: Int = 0, isDouble: Bool = false) {
+    state.withLock { state in
+      if result.status == .ok { state.totals.done += 1 } else { state.totals.failed += 1 }
+      if let source = result.source, !isDouble { state.totals.sources[source, default: 0] += 1 }
+      state.totals.bytes += received
+    }
+    parts.progress.update { counts in
+      if result.status == .ok { counts.done += 1 } else { counts.failed += 1 }
+      counts.bytes += received
+    }
+    if parts.report != nil || parts.jsonLines != nil {
+      let line = result.line
+      parts.report?.write(line)
+      parts.jsonLines?.write(line)
+    }
+    if result.status != .ok {
+      let address = result.address.map { " <\($0)>" } ?? ""
+      parts.progress.message(
+        Escaping.displaySafe(
+          "failed: \(result.name)\(address): \(result.errorMessage ?? "unknown") [\(result.errorCode ?? "")]")
+      )
+    }
+    addToSheet(result, picture)
+  }
+
+  private func addToSheet(_ result: FetchResult, _ picture: Bitmap?) {
+    guard let sheet = parts.sheet, result.row <= SheetCell.limit else { return }
+    let detail =
+      result.status == .ok
+      ? "\(result.width ?? 0)×\(result.height ?? 0) · \(Format.bytes(result.bytes ?? 0)) · \(result.source?.rawValue ?? "")"
+      : result.errorMessage ?? result.errorCode ?? "failed"
+    let cell = SheetCell(
+      row: result.row, name: result.name, detail: detail, isFailure: result.status != .ok,
+      thumbnail: picture.flatMap(SheetCell.thumbnail))
+    do {
+      try sheet.add(cell)
+    } catch {
+      parts.progress.message("calotype: the sheet: \(Self.describe(error).message)")
+    }
+  }
+
+  private func invalid(_ problem: ImageListProblem, _ number: Int) {
+    var result = FetchResult(row: number, name: "\(problem.list): \(problem.place)", status: .invalid)
+    (result.errorCode, result.errorMessage) = ("invalid_row", problem.reason)
+    finish(result, picture: nil)
+  }
+
+  private func failed(_ error: ImageListError) {
+    if isCancelled { return }
+    state.withLock { $0.totals.failed += 1 }
+    parts.progress.update { $0.failed += 1 }
+    parts.progress.message("calotype: \(error)")
+  }
+
+  static func describe(_ error: any Error) -> (code: String, message: String) {
+    switch error {
+    case let error as ImagePipeline.Error: (error.code, error.message)
+    case let error as ImageDecodingError: (error.code, error.description)
+    case let error as ImageEncodingError: ("not_encoded", error.description)
+    case let error as Failure: ("not_written", error.message)
+    case is CancellationError: ("cancelled", "cancelled")
+    default: ("other", "\(error)")
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import Calotype
+import Foundation
+
+/// What became of one row.
+struct FetchResult: Sendable {
+  enum Status: String {
+    /// The picture is there.
+    case ok
+    /// It could not be had.
+    case failed
+    /// The row of the list is wrong.
+    case invalid
+  }
+
+  /// The row's number over all lists, from 1.
+  var row: Int
+  var name: String
+  var address: String?
+  var status: Status
+  var source: ImageResponse.Source?
+  var bytes: Int?
+  var width: Int?
+  var height: Int?
+  var format: ImageFormat?
+  var file: String?
+  var sha256: String?
+  var tries = 0
+  var milliseconds = 0
+  var errorCode: String?
+  var errorMessage: String?
+
+  /// One line of the report.
+  var line: String {
+    var json = JSONText()
+    json.add("row", row)
+    json.add("name", name)
+    json.add("address", address)
+    json.add("status", status.rawValue)
+    json.add("source", source?.rawValue)
+    json.add("bytes", bytes)
+    json.add("width", width)
+    json.add("height", height)
+    json.add("format", format?.rawValue)
+    json.add("file", file)
+    json.add("sha256", sha256)
+    json.add("tries", tries)
+    json.add("milliseconds", milliseconds)
+    json.add("error", errorCode)
+    json.add("message", errorMessage)
+    return json.object
+  }
+}
+
+/// Collects lines and writes them in blocks: to a file that appears when it is complete, or to a terminal.
+final class LineWriter: Sendable {
+  private struct State {
+    var buffer: [UInt8] = []
+    var hasFailed = false
+  }
+
+  private let state = Lock(State())
+  private let descriptor: Int32
+  private let closes: Bool
+  private let blockSize: Int
+
+  /// Writes to a file; an older one is emptied.
+  init(path: String) throws {
+    descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+    guard descriptor >= 0 else {
+      throw Failure("\(Escaping.displaySafe(path)): \(OutputFolder.message(errno))")
+    }
+    closes = true
+    blockSize = 1 << 16
+  }
+
+  /// Writes to standard output, line by line where a person looks.
+  init(standardOutput: Terminal) {
+    descriptor = standardOutput.descriptor
+    closes = false
+    blockSize = isatty(standardOutput.descriptor) == 1 ? 1 : 1 << 14
+  }
+
+  deinit {
+    flush()
+    if closes { close(descriptor) }
+  }
+
+  func write(_ line: String) {
+    state.withLock { state in
+      state.buffer += line.utf8
+      state.buffer.append(0x0A)
+      if state.buffer.count >= blockSize { flush(&state) }
+    }
+  }
+
+  /// Writes what has been collected. Returns whether everything so far could be written.
+  @discardableResult
+  func flush() -> Bool {
+    state.withLock { state in
+      flush(&state)
+      return !state.hasFailed
+    }
+  }
+
+  private func flush(_ state: inout State) {
+    var at = 0
+    while at < state.buffer.count {
+      let count = state.buffer.withUnsafeBytes {
+        Glibc.write(descriptor, $0.baseAddress.map { $0 + at }, $0.count - at)
+      }
+      if count < 0, errno == EINTR { continue }
+      if count <= 0 {
+        state.hasFailed = true
+        break
+      }
+      at += count
+    }
+    state.buffer.removeAll(keepingCapacity: true)
+  }
+}

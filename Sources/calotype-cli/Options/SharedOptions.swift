@@ -1,0 +1,151 @@
+import Calotype
+import Foundation
+
+/// Options that several commands have.
+enum SharedOptions {
+  static let picture = OptionGroup(
+    title: "Picture",
+    options: [
+      Option("size", "s", "N|WxH", "Bring each picture to this size in pixels; its own size by default"),
+      Option(
+        "mode", "m", "MODE", values: ["fit", "fill", "exact"],
+        "How another shape is brought to the size: fit inside it (default), fill it and crop to the middle, or exact, which distorts"
+      ),
+      Option("upscale", help: "Enlarge pictures that are smaller than the size"),
+      Option(
+        "format", "f", "FORMAT", values: ["original", "png", "jpeg", "webp", "avif"],
+        "The format to write; by default the picture's own, or PNG where that cannot be written. original writes the bytes as they were downloaded"
+      ),
+      Option("quality", "q", "N", "1 (smallest) to 100 (best) for jpeg, webp and avif; 85 by default"),
+    ])
+
+  static let cache = OptionGroup(
+    title: "Cache",
+    options: [
+      Option(
+        "cache-dir", nil, "DIR", isPath: true, "The cache's folder; $XDG_CACHE_HOME/calotype by default"),
+      Option(
+        "cache-mode", nil, "MODE",
+        values: ["default", "no-cache", "reload", "force-cache", "only-if-cached", "no-store"],
+        "How the cache is used, with the meaning that the Fetch standard gives the names"),
+      Option("no-cache", help: "Use no cache on disk at all"),
+    ])
+
+  static let network = OptionGroup(
+    title: "Network",
+    options: [
+      Option("concurrency", "c", "N", "Downloads at once, 16 by default"),
+      Option("per-host", nil, "N", "Downloads at once from one host, 6 by default"),
+      Option(
+        "retries", nil, "N",
+        "How often a download that fails for a passing reason is tried again, 3 by default"),
+      Option("timeout", nil, "SECONDS", "The most time for one download, 300 by default"),
+      Option("header", "H", "'NAME: VALUE'", "A header to send; may be given several times"),
+    ])
+
+  static let list = OptionGroup(
+    title: "List",
+    options: [
+      Option("items", nil, "KEYPATH", "Where the rows are in a property list or JSON, such as data.list"),
+      Option("name-key", nil, "KEY", "The field with the name; found by its usual names by default"),
+      Option("image-key", nil, "KEY", "The field with the picture's address"),
+      Option("subtitle-key", nil, "KEY", "The field with the second line"),
+      Option(
+        "list-format", nil, "FORMAT", values: ImageListFormat.allCases.map(\.rawValue),
+        "The lists' format; told by their content by default"),
+      Option("base-url", nil, "URL", "What relative addresses in the list are resolved against"),
+      Option(
+        "page-url", nil, "URL",
+        "A list in pages: an address with {page} in it, gone through until a page is empty"),
+      Option("first-page", nil, "N", "The first page's number, 1 by default"),
+      Option("last-page", nil, "N", "The last page to ask for"),
+    ])
+}
+
+extension Arguments {
+  /// `--size`, `--mode` and `--upscale`.
+  func targetSize() throws -> TargetSize? {
+    let mode: TargetSize.Mode =
+      switch self["mode"] {
+      case nil, "fit": .fit
+      case "fill": .fill
+      case "exact": .exact
+      case .some(let other): throw UsageError("--mode is fit, fill or exact, not \(other)")
+      }
+    guard let text = self["size"] else {
+      if has("mode") || has("upscale") { throw UsageError("--mode and --upscale need a --size") }
+      return nil
+    }
+    let sides = text.lowercased().replacing("×", with: "x").split(
+      separator: "x", omittingEmptySubsequences: false)
+    let numbers = sides.compactMap { Int($0) }.filter { (1...65_535).contains($0) }
+    guard numbers.count == sides.count, let width = numbers.first, let height = numbers.last,
+      numbers.count <= 2
+    else {
+      throw UsageError("--size takes a number of pixels, 1 to 65535, or two as in 96x64, not \(text)")
+    }
+    return TargetSize(
+      width: Double(width), height: Double(height), mode: mode, allowsUpscaling: has("upscale"))
+  }
+
+  /// `--header`.
+  func headers() throws -> HTTPHeaders {
+    var headers = HTTPHeaders()
+    for text in values("header") {
+      guard let colon = text.firstIndex(of: ":"), colon > text.startIndex else {
+        throw UsageError("--header takes 'Name: value', not \(text)")
+      }
+      let name = text[..<colon], value = text[text.index(after: colon)...]
+      guard name.allSatisfy({ $0.isASCII && !$0.isWhitespace }) else {
+        throw UsageError("a header's name has no spaces in it: \(text)")
+      }
+      headers.append(name: String(name), value: value.trimmingCharacters(in: .whitespaces))
+    }
+    return headers
+  }
+
+  /// `--cache-mode`.
+  func cachePolicy() throws -> ImageRequest.CachePolicy {
+    guard let text = self["cache-mode"] else { return .default }
+    guard let policy = ImageRequest.CachePolicy(rawValue: text) else {
+      let all = ImageRequest.CachePolicy.allCases.map(\.rawValue).joined(separator: ", ")
+      throw UsageError("--cache-mode is one of \(all), not \(text)")
+    }
+    return policy
+  }
+
+  /// What the options of the list group say.
+  func listOptions() throws -> ImageListOptions {
+    var options = ImageListOptions(
+      itemsKeyPath: self["items"], titleKey: self["name-key"], subtitleKey: self["subtitle-key"],
+      imageKey: self["image-key"])
+    if let text = self["list-format"] {
+      guard let format = ImageListFormat(rawValue: text) else {
+        let all = ImageListFormat.allCases.map(\.rawValue).joined(separator: ", ")
+        throw UsageError("--list-format is one of \(all), not \(text)")
+      }
+      options.format = format
+    }
+    if let text = self["base-url"] {
+      guard let url = URL(string: text), url.scheme != nil else {
+        throw UsageError("--base-url takes an absolute address, not \(text)")
+      }
+      options.baseURL = url
+    }
+    return options
+  }
+
+  /// Whether an operand is an address rather than a file.
+  static func isAddress(_ text: String) -> Bool {
+    let text = text.prefix(8).lowercased()
+    return text.hasPrefix("http://") || text.hasPrefix("https://")
+  }
+
+  /// An address that a person typed.
+  static func address(_ text: String) throws -> URL {
+    guard isAddress(text), let url = URL(string: text), url.host?.isEmpty == false else {
+      throw UsageError("\(text) is not an address: http://… or https://…")
+    }
+    return url
+  }
+}

@@ -1,0 +1,117 @@
+import CSystem
+import Calotype
+import Foundation
+import Synchronization
+
+/// A folder that files are written into, each whole or not at all.
+///
+/// A file is written without a name, or under a temporary one where the file system cannot do that, and then
+/// put in its place by renaming; links in the folder are replaced, never followed.
+final class OutputFolder: Sendable {
+  let path: String
+  private let descriptor: Int32
+  private let counter = Atomic<Int>(0)
+
+  /// Opens a folder; it is made where it is missing.
+  init(path: String) throws {
+    self.path = path
+    do {
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    } catch {
+      throw Failure(
+        "\(Escaping.displaySafe(path)): the folder cannot be made: \((error as NSError).localizedFailureReason ?? "\(error.localizedDescription)")"
+      )
+    }
+    descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw Failure("\(Escaping.displaySafe(path)): \(Self.message(errno))") }
+  }
+
+  deinit { close(descriptor) }
+
+  /// The extended attribute that says what a file was made from.
+  private static let originAttribute = "user.calotype.origin"
+
+  /// Whether a file stands under a name that was made from this origin, and not changed since: its size, or
+  /// `nil`. A file on a file system without extended attributes does not say what it was made from.
+  func size(of name: String, origin: UInt64) -> Int? {
+    let file = openat(descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    guard file >= 0 else { return nil }
+    defer { close(file) }
+    var status = stat(), mark = [UInt64](repeating: 0, count: 3)
+    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+      fgetxattr(file, Self.originAttribute, &mark, 24) == 24, mark == Self.mark(origin, status)
+    else { return nil }
+    return Int(status.st_size)
+  }
+
+  /// Writes a file, in place of one of its name, and notes in it what it was made from.
+  func write(_ data: Data, to name: String, origin: UInt64? = nil) throws {
+    let temporary = ".\(counter.add(1, ordering: .relaxed).newValue)-\(getpid()).calotype-part"
+    var file = openat(descriptor, ".", temporaryFileFlag | O_WRONLY | O_CLOEXEC, 0o666)
+    let isNameless = file >= 0
+    if !isNameless {
+      file = openat(descriptor, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
+    }
+    guard file >= 0 else { throw failure(name) }
+    defer { close(file) }
+    do {
+      try write(data, to: file, name: name)
+      if let origin { setOrigin(origin, of: file) }
+      if isNameless {
+        // A link can be made only under a name that is free.
+        let link = "/proc/self/fd/\(file)"
+        if linkat(AT_FDCWD, link, descriptor, name, AT_SYMLINK_FOLLOW) == 0 { return }
+        guard errno == EEXIST else { throw failure(name) }
+        unlinkat(descriptor, temporary, 0)
+        guard linkat(AT_FDCWD, link, descriptor, temporary, AT_SYMLINK_FOLLOW) == 0 else {
+          throw failure(name)
+        }
+      }
+      guard renameat(descriptor, temporary, descriptor, name) == 0 else { throw failure(name) }
+    } catch {
+      unlinkat(descriptor, temporary, 0)
+      throw error
+    }
+  }
+
+  private func setOrigin(_ origin: UInt64, of file: Int32) {
+    var status = stat()
+    guard fstat(file, &status) == 0 else { return }
+    let mark = Self.mark(origin, status)
+    _ = fsetxattr(file, Self.originAttribute, mark, 24, 0)
+  }
+
+  private static func mark(_ origin: UInt64, _ status: stat) -> [UInt64] {
+    let modified = UInt64(
+      bitPattern: Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec))
+    return [origin.littleEndian, modified.littleEndian, UInt64(status.st_size).littleEndian]
+  }
+
+  /// Reads a file back; links are not followed.
+  func read(_ name: String) -> Data? {
+    let file = openat(descriptor, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+    guard file >= 0 else { return nil }
+    return try? FileHandle(fileDescriptor: file, closeOnDealloc: true).readToEnd() ?? Data()
+  }
+
+  private func write(_ data: Data, to file: Int32, name: String) throws {
+    try data.withUnsafeBytes { bytes in
+      var at = 0
+      while at < bytes.count {
+        let count = Glibc.write(file, bytes.baseAddress.map { $0 + at }, bytes.count - at)
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { throw failure(name) }
+        at += count
+      }
+    }
+  }
+
+  private func failure(_ name: String) -> Failure { Failure("\(display(name)): \(Self.message(errno))") }
+
+  private func display(_ name: String) -> String { Escaping.displaySafe("\(path)/\(name)") }
+
+  static func message(_ number: Int32) -> String { String(cString: strerror(number)) }
+}
+
+/// `O_TMPFILE`, which the importer leaves out since it is made of other constants.
+private let temporaryFileFlag = Int32(0o20_000_000) | O_DIRECTORY

@@ -1,0 +1,82 @@
+import Calotype
+import Foundation
+
+/// How pictures are written.
+struct PictureOutput {
+  /// What a picture is written as.
+  enum Format: Hashable {
+    /// The bytes as they were downloaded.
+    case original
+    /// The picture's own format where that can be written, else PNG.
+    case automatic
+    /// This one.
+    case fixed(ImageFormat)
+  }
+
+  var targetSize: TargetSize?
+  var processors: [any ImageProcessing]
+  var format: Format
+  var quality: Int
+
+  init(_ arguments: Arguments, path: String? = nil) throws {
+    targetSize = try arguments.targetSize()
+    processors = try arguments.processors()
+    quality = try arguments.integer("quality", in: 1...100) ?? 85
+    let isChanged = targetSize != nil || !processors.isEmpty
+    switch arguments["format"] {
+    case nil:
+      if let named = path.flatMap(Self.format(named:)) {
+        format = .fixed(named)
+      } else {
+        format = isChanged || arguments.has("quality") ? .automatic : .original
+      }
+    case "original":
+      if isChanged {
+        throw UsageError("--format original keeps the bytes as they are: it excludes --size and processors")
+      }
+      format = .original
+    case .some(let name):
+      guard let named = Self.format(named: "." + name), ImageEncoder.formats.contains(named) else {
+        throw UsageError("--format is original, png, jpeg, webp or avif, not \(name)")
+      }
+      format = .fixed(named)
+    }
+  }
+
+  /// All that changes the file, as a text: the same for the same bytes.
+  var identity: String {
+    var text = ImageRequest(url: URL(fileURLWithPath: "/"), targetSize: targetSize, processors: processors)
+      .cacheKey.variant
+    switch format {
+    case .original: text += " original"
+    case .automatic: text += " automatic \(quality)"
+    case .fixed(let format): text += " \(format.rawValue) \(quality)"
+    }
+    return text
+  }
+
+  /// The format to write a picture of a given origin in.
+  func fileFormat(for container: ImageContainer) -> ImageFormat {
+    if case .fixed(let format) = format { return format }
+    if let own = container.format, ImageEncoder.formats.contains(own) {
+      // A processor may have made an opaque photo's corners clear, which JPEG cannot show.
+      return own == .jpeg && !container.bitmap.isOpaque ? .png : own
+    }
+    return .png
+  }
+
+  /// A format by a file name's extension.
+  static func format(named name: String) -> ImageFormat? {
+    guard let dot = name.lastIndex(of: ".") else { return nil }
+    let ending = name[name.index(after: dot)...].lowercased()
+    return ending == "jpg" || ending == "jpe" ? .jpeg : ImageFormat(rawValue: ending)
+  }
+
+  /// The extension that a format's files have.
+  static func fileExtension(_ format: ImageFormat) -> String { format == .jpeg ? "jpg" : format.rawValue }
+}
+
+extension Arguments {
+  /// The processors, in the order that their options were given in.
+  func processors() throws -> [any ImageProcessing] { [] }
+}

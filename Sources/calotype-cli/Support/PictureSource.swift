@@ -1,0 +1,86 @@
+import Calotype
+import Foundation
+
+/// A picture that an operand names: a file, an address, or standard input.
+struct PictureSource {
+  var operand: String
+
+  /// The most bytes of a file that is read.
+  static let maximumFileSize = 1 << 30
+
+  /// A name for a file made from it, without an extension.
+  var title: String {
+    if operand == "-" { return "standard-input" }
+    if Arguments.isAddress(operand), let url = URL(string: operand) {
+      let last = url.path.split(separator: "/").last.map(String.init) ?? url.host ?? operand
+      return Self.withoutExtension(last)
+    }
+    return Self.withoutExtension(URL(fileURLWithPath: operand).lastPathComponent)
+  }
+
+  /// The original's bytes; an address's through the pipeline.
+  func data(_ session: Session) async throws -> Data {
+    if Arguments.isAddress(operand) {
+      let url = try Arguments.address(operand)
+      do {
+        return try await session.pipeline.data(for: request(url, session)).data
+      } catch {
+        throw Failure(error.message)
+      }
+    }
+    return try fileData()
+  }
+
+  /// A request for an address's print, as the options want it.
+  func request(_ url: URL, _ session: Session, output: PictureOutput? = nil) -> ImageRequest {
+    ImageRequest(
+      url: url, targetSize: output?.targetSize, processors: output?.processors ?? [],
+      headers: session.headers,
+      cachePolicy: session.cachePolicy)
+  }
+
+  /// The bytes of a file or of standard input.
+  func fileData() throws -> Data {
+    if operand == "-" {
+      guard let data = try FileHandle.standardInput.read(upToCount: Self.maximumFileSize), !data.isEmpty
+      else {
+        throw Failure("there is nothing on standard input")
+      }
+      return data
+    }
+    let file = open(operand, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { throw Failure(OutputFolder.message(errno)) }
+    let handle = FileHandle(fileDescriptor: file, closeOnDealloc: true)
+    var status = stat()
+    if fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { throw Failure("is a folder") }
+    guard status.st_size <= Self.maximumFileSize else {
+      throw Failure("is larger than \(Format.bytes(Self.maximumFileSize))")
+    }
+    return try handle.readToEnd() ?? Data()
+  }
+
+  /// The picture, as the options want it.
+  func picture(_ session: Session, _ output: PictureOutput) async throws -> ImageContainer {
+    if Arguments.isAddress(operand) {
+      let url = try Arguments.address(operand)
+      do {
+        return try await session.pipeline.task(for: request(url, session, output: output)).response.container
+      } catch {
+        throw Failure(error.message)
+      }
+    }
+    let cancellation = CancellationFlag()
+    var container = try ImageDecoder().decode(
+      try fileData(), options: ImageDecodingOptions(targetSize: output.targetSize), cancellation: cancellation
+    )
+    for processor in output.processors {
+      container.bitmap = try processor.process(container.bitmap, cancellation: cancellation)
+    }
+    return container
+  }
+
+  private static func withoutExtension(_ name: String) -> String {
+    guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return name }
+    return String(name[..<dot])
+  }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct GetTests {
+  @Test func showsTheResponseBare() async throws {
+    let body: [UInt8] = [0, 1, 2, 0xFF]
+    let server = try ScriptedServer(routes: [
+      "/x": [.status(418, headers: [("X-A", "1"), ("X-A", "2 é")], body: body)]
+    ])
+    let tool = try Tool()
+    let result = try await tool("get", "--json", server.url("/x").absoluteString)
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(result.text.hasPrefix("{\"status\":418,\"headers\":[["))
+    #expect(result.text.hasSuffix(",\"body_base64\":\"AAEC/w==\",\"source\":\"network\"}\n"))
+    let json = try #require(try jsonLines(result.output).first)
+    #expect(Set(json.keys) == ["status", "headers", "body_base64", "source"])
+    let headers = try #require(json["headers"] as? [[String]])
+    #expect(headers.filter { $0[0] == "X-A" } == [["X-A", "1"], ["X-A", "2 é"]])
+    let request = try #require(server.requests.first)
+    #expect(request.method == "GET")
+    #expect(request.header("Accept-Encoding") == nil)
+    #expect(request.header("User-Agent") == nil)
+    let raw = try await tool("get", server.url("/x").absoluteString)
+    #expect(raw.output == Data(body))
+    let file = try await tool("get", "-o", "body", "-i", server.url("/x").absoluteString)
+    #expect(try tool.data("body") == Data(body))
+    #expect(file.text.hasPrefix("418 (network)\n"))
+  }
+
+  @Test func methodHeadersAndBody() async throws {
+    let server = try ScriptedServer { request in .ok(request.body) }
+    let tool = try Tool()
+    let url = server.url("/x").absoluteString
+    let posted = try await tool(
+      "get", url, "--body", "-", "-H", "X-A: 1", "-H", "X-A: 2", input: Data("hello".utf8))
+    #expect(posted.text == "hello")
+    #expect(server.requests.last?.method == "POST")
+    #expect(server.requests.last?.values("X-A") == ["1", "2"])
+    try tool.folder.write("file", to: "f")
+    #expect(try await tool("get", url, "--body", "f", "--method", "PUT").text == "file")
+    #expect(server.requests.last?.method == "PUT")
+    #expect(try await tool("get", url, "-X", "HEAD").status == 0)
+    #expect(server.requests.last?.method == "HEAD")
+  }
+
+  @Test func aFailureWithoutAResponseIsAFailure() async throws {
+    let server = try ScriptedServer(routes: ["/x": [[.close]]])
+    let result = try await Tool()("get", server.url("/x").absoluteString, "--timeout", "10")
+    #expect(result.status == 1)
+    #expect(result.errorText.contains("calotype get: http://127.0.0.1:"))
+    #expect(server.requests.count == 1)
+  }
+}

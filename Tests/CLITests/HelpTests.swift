@@ -1,0 +1,87 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import calotype_cli
+
+@Suite struct HelpTests {
+  typealias Program = CLITests.Tool
+
+  @Test func version() async throws {
+    let result = try await Program()("--version")
+    #expect(result.status == 0)
+    #expect(result.text.wholeMatch(of: /calotype \d+\.\d+\.\d+\n/) != nil)
+  }
+
+  @Test(arguments: calotype_cli.Tool.commandNames)
+  func everyCommandExplainsEachOfItsOptions(name: String) async throws {
+    let command = try #require(calotype_cli.Tool.command(name))
+    let tool = try Program()
+    let help = try await tool(name, "--help")
+    #expect(help.status == 0)
+    #expect(help.errorText == "")
+    #expect(help.text.hasPrefix(command.summary))
+    let page = try await tool("man")
+    for option in command.options {
+      #expect(help.text.contains("--\(option.name)"))
+      #expect(!option.help.isEmpty && !option.help.hasSuffix("."), "--\(option.name)")
+      #expect(page.text.contains("\\-\\-\(option.name.replacing("-", with: "\\-"))"), "--\(option.name)")
+    }
+    #expect(Set(command.options.map(\.name)).count == command.options.count, "a name that is there twice")
+    let letters = command.options.compactMap(\.letter)
+    #expect(Set(letters).count == letters.count, "a letter that is there twice")
+    #expect(try await tool("help", name).text == help.text)
+    #expect(help.text.split(separator: "\n").allSatisfy { $0.count <= 100 || $0.contains("calotype ") })
+  }
+
+  @Test func theOverviewNamesEveryCommand() async throws {
+    let tool = try Program()
+    let help = try await tool("--help")
+    #expect(help.status == 0)
+    for name in calotype_cli.Tool.commandNames { #expect(help.text.contains("\n  \(name) ")) }
+    let bare = try await tool.run([])
+    #expect(bare.status == 2)
+    #expect(bare.errorText == help.text)
+  }
+
+  @Test func theManPageRenders() async throws {
+    let tool = try Program()
+    let page = try tool.folder.write(try await tool("man").output, to: "calotype.1")
+    let renderers = [["mandoc", "-T", "utf8"], ["man", "-l"], ["groff", "-man", "-T", "utf8"]]
+    let renderer = try #require(
+      renderers.first { (try? runProcess("sh", ["-c", "command -v \($0[0])"]).status) == 0 })
+    let rendered = try runProcess(
+      renderer[0], renderer.dropFirst() + [page.path], environment: ["MANPAGER": "cat"])
+    #expect(rendered.status == 0)
+    #expect(rendered.text.contains("fetch"))
+    #expect(rendered.text.contains("EXIT"))
+  }
+
+  @Test(arguments: ["bash", "zsh", "fish"])
+  func completionsAreWhatTheShellReads(shell: String) async throws {
+    let tool = try Program()
+    let script = try await tool("completions", shell)
+    #expect(script.status == 0)
+    #expect(script.text.contains("only-if-cached"))
+    let file = try tool.folder.write(script.output, to: "completions")
+    if try runProcess("sh", ["-c", "command -v \(shell)"]).status == 0 {
+      let check = try runProcess(shell, ["-n", file.path])
+      #expect(check.status == 0, "\(check.errorText)")
+    }
+  }
+
+  @Test func bashCompletesCommandsOptionsAndValues() async throws {
+    let tool = try Program()
+    let file = try tool.folder.write(try await tool("completions", "bash").output, to: "completions")
+    func complete(_ words: [String]) throws -> [String] {
+      let list = words.map { "'\($0)'" }.joined(separator: " ")
+      let script =
+        "source \(file.path); COMP_WORDS=(\(list)); COMP_CWORD=\(words.count - 1); _calotype; printf '%s\\n' \"${COMPREPLY[@]}\""
+      return try runProcess("bash", ["-c", script]).text.split(separator: "\n").map(String.init)
+    }
+    #expect(try complete(["calotype", "fe"]) == ["fetch"])
+    #expect(try complete(["calotype", "fetch", "--mo"]) == ["--mode"])
+    #expect(try complete(["calotype", "fetch", "--mode", "f"]) == ["fit", "fill"])
+    #expect(try complete(["calotype", "cache", "ver"]).contains("verify"))
+  }
+}

@@ -1,0 +1,99 @@
+import Calotype
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct PictureCommandTests {
+  @Test func thumbnailOfAFileAnAddressAndStandardInput() async throws {
+    let tool = try Tool()
+    let server = try ScriptedServer(routes: [
+      "/photo.jpg": [.ok(try Picture.encoded(.jpeg, width: 300, height: 200))]
+    ])
+    try tool.folder.write(try Picture.png(width: 300, height: 200), to: "a.png")
+    let file = try await tool(
+      "thumbnail", "a.png", "-o", "small.jpg", "--size", "60", "--json", "--quality", "50")
+    #expect(file.status == 0, "\(file.errorText)")
+    let report = try #require(try jsonLines(file.output).first)
+    #expect(report["format"] as? String == "jpeg")
+    #expect(report["width"] as? Int == 60)
+    #expect(report["bytes"] as? Int == (try tool.data("small.jpg").count))
+    #expect(try tool.info("small.jpg").displaySize == PixelSize(width: 60, height: 40))
+    let several = try await tool(
+      "thumbnail", "a.png", server.url("/photo.jpg").absoluteString, "-o", "thumbs", "-s", "30", "-m", "fill",
+      "--cache-dir", "c")
+    #expect(several.status == 0, "\(several.errorText)")
+    #expect(tool.names("thumbs") == ["a.png", "photo.jpg"])
+    #expect(try tool.info("thumbs/photo.jpg").displaySize == PixelSize(width: 30, height: 30))
+    let piped = try await tool("thumbnail", "-", "-o", "-", "--size", "10", input: try tool.data("a.png"))
+    #expect(try ImageDecoder().inspect(piped.output).displaySize.width == 10)
+    let original = try await tool("thumbnail", "a.png", "-o", "copy/", "--format", "original", "--quiet")
+    #expect(original.text == "")
+    #expect(try tool.data("copy/a.png") == tool.data("a.png"))
+  }
+
+  @Test func thumbnailNamesEachFailure() async throws {
+    let tool = try Tool()
+    try tool.folder.write("no picture", to: "text.png")
+    let result = try await tool("thumbnail", "text.png", "missing.png", "-o", "out", "--size", "9")
+    #expect(result.status == 1)
+    #expect(result.errorText.contains("failed: text.png: not an image"))
+    #expect(result.errorText.contains("failed: missing.png: No such file or directory"))
+    #expect(tool.names("out") == [])
+  }
+
+  @Test func infoOfFilesAndAddresses() async throws {
+    let tool = try Tool()
+    let picture = try Picture.png(width: 31, height: 17)
+    let server = try ScriptedServer(routes: ["/p": [.ok(picture)]])
+    try tool.folder.write(picture, to: "wrong-name.jpg")
+    let result = try await tool(
+      "info", "--json", "wrong-name.jpg", server.url("/p").absoluteString, "missing")
+    #expect(result.status == 1)
+    let lines = try jsonLines(result.output)
+    #expect(lines.count == 3)
+    for line in lines.prefix(2) {
+      #expect(line["format"] as? String == "png")
+      #expect(line["width"] as? Int == 31)
+      #expect(line["height"] as? Int == 17)
+      #expect(line["frames"] as? Int == 1)
+      #expect(line["orientation"] as? Int == 1)
+      #expect(line["bytes"] as? Int == picture.count)
+      #expect(line.keys.contains("profile"))
+    }
+    #expect(lines.last?["message"] as? String == "No such file or directory")
+    let text = try await tool("info", "wrong-name.jpg")
+    #expect(text.text.hasPrefix("wrong-name.jpg: png 31×17, 8 bits"))
+  }
+
+  @Test func showDrawsCharacters() async throws {
+    let tool = try Tool()
+    try tool.folder.write(try Picture.png(), to: "a.png")
+    let color = try await tool(
+      "show", "a.png", "--columns", "10", "--rows", "5", "--as", "symbols",
+      environment: ["TERM": "xterm-256color", "COLORTERM": "truecolor"])
+    #expect(color.status == 0, "\(color.errorText)")
+    #expect(color.text.contains("48;2;200;40;40") || color.text.contains("38;2;200;40;40"))
+    #expect(color.text.split(separator: "\n").count <= 5)
+    let plain = try await tool(
+      "show", "a.png", "--columns", "10", environment: ["TERM": "xterm-256color", "NO_COLOR": "1"])
+    #expect(plain.status == 0)
+    #expect(!plain.text.contains(";2;"))
+    let sixels = try await tool("show", "a.png", "--as", "sixels", environment: ["TERM": "xterm-256color"])
+    #expect(sixels.text.contains("\u{1B}P"))
+    #expect(try await tool("show", "missing").status == 1)
+  }
+
+  @Test func doctorSaysWhatHolds() async throws {
+    let tool = try Tool()
+    let result = try await tool("doctor", "--json")
+    #expect(result.status == 0)
+    let facts = try #require(try jsonLines(result.output).first)
+    #expect(facts["version"] as? String == CalotypeVersion.string)
+    #expect((facts["decodes"] as? String)?.contains("png") == true)
+    #expect(facts["ok"] as? Bool == true)
+    try tool.folder.write("", to: "file")
+    let wrong = try await tool("doctor", "--cache-dir", "file/below")
+    #expect(wrong.status == 1)
+    #expect(wrong.text.contains("is no folder"))
+  }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import Testing
+
+@testable import Calotype
+
+@Suite struct EscapingTests {
+  @Test(arguments: [
+    ("plain text – 计算器 é 👩‍👩‍👧", "plain text – 计算器 é 👩‍👩‍👧"),
+    ("\u{1B}[31mred\u{07}", "\\u{1B}[31mred\\u{7}"),
+    ("two\nlines\r\ttab", "two\\nlines\\r\\ttab"),
+    ("\u{9B}31m \u{7F}", "\\u{9B}31m \\u{7F}"),
+    ("a\u{202E}gnp.exe\u{2066}\u{200F}", "a\\u{202E}gnp.exe\\u{2066}\\u{200F}"),
+    ("\u{2028}\u{2029}\u{FEFF}\u{E0041}", "\\u{2028}\\u{2029}\\u{FEFF}\\u{E0041}"),
+  ])
+  func displaySafe(text: String, shown: String) {
+    #expect(Escaping.displaySafe(text) == shown)
+    #expect(Escaping.displaySafe(bytes: Array(text.utf8)) == shown)
+  }
+
+  @Test func everyControlIsWrittenOut() {
+    for value in Array(UInt32(0)...0x1F) + Array(0x7F...0x9F) + Array(0x202A...0x202E)
+      + Array(0x2066...0x2069)
+    {
+      guard let scalar = Unicode.Scalar(value) else { continue }
+      let shown = Escaping.displaySafe("a\(Character(scalar))b")
+      #expect(!shown.unicodeScalars.contains(scalar), "U+\(String(value, radix: 16))")
+      #expect(
+        Escaping.html("\(Character(scalar))").unicodeScalars.allSatisfy { $0 == " " || $0 == "\u{FFFD}" })
+    }
+  }
+
+  @Test func bytesThatAreNotUTF8AreWrittenOut() {
+    #expect(Escaping.displaySafe(bytes: [0x61, 0xFF, 0xC3, 0x28, 0xE2, 0x82]) == "a\\xFF\\xC3(\\xE2\\x82")
+  }
+
+  @Test func html() {
+    #expect(
+      Escaping.html("<a href='x' b=\"y\">&</a>")
+        == "&lt;a href=&#39;x&#39; b=&quot;y&quot;&gt;&amp;&lt;/a&gt;")
+    #expect(Escaping.html("a\u{202E}b\u{0}c\nd 计") == "ab\u{FFFD}c d 计")
+  }
+
+  @Test(arguments: [
+    ("Calculator", "Calculator"), ("计算器", "计算器"), ("../../etc/passwd", "_.._etc_passwd"), ("..", "unnamed"),
+    ("", "unnamed"), ("///", "unnamed"), ("-rf", "rf"), (".bashrc", "bashrc"), ("~root", "root"),
+    ("a\\b:c*d?e\"f<g>h|i", "a_b_c_d_e_f_g_h_i"), ("name. . ", "name"), ("CON", "_CON"),
+    ("nul.txt", "_nul.txt"),
+    ("com1", "_com1"), ("COM10", "COM10"), ("LPT¹", "_LPT¹"), ("CONSOLE", "CONSOLE"),
+    ("a\u{0}b\nc\u{202E}d", "a_b_c_d"),
+    ("e\u{301}", "é"), ("a\u{2215}b\u{FF0F}c", "a_b_c"),
+  ])
+  func fileName(text: String, name: String) {
+    #expect(Escaping.fileName(text) == name)
+  }
+
+  @Test(arguments: [
+    String(repeating: "长", count: 500), String(repeating: "a", count: 100_000),
+    "e" + String(repeating: "\u{301}", count: 5000),
+  ])
+  func longFileNamesAreCutBetweenCharacters(text: String) {
+    let name = Escaping.fileName(text, reservedBytes: 16)
+    #expect(name.utf8.count <= 184)
+    #expect(name.utf8.count > 150)
+    #expect(text.precomposedStringWithCanonicalMapping.unicodeScalars.starts(with: name.unicodeScalars))
+  }
+
+  @Test func namesThatAreOneNameSomewhereHaveOneKey() {
+    #expect(Escaping.fileNameCollisionKey("Icon") == Escaping.fileNameCollisionKey("ICON"))
+    #expect(Escaping.fileNameCollisionKey("é") == Escaping.fileNameCollisionKey("E\u{301}"))
+    #expect(Escaping.fileNameCollisionKey("straße") == Escaping.fileNameCollisionKey("STRASSE"))
+    #expect(Escaping.fileNameCollisionKey("a") != Escaping.fileNameCollisionKey("b"))
+  }
+}
