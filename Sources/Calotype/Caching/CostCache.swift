@@ -53,7 +53,7 @@ final class CostCache<Key: CostCacheKey, Value: Sendable>: Sendable {
   }
 
   private final class Shard: Sendable {
-    let table = Mutex(Table())
+    let table = Lock(Table())
     // Keeps two shards' locks off one cache line, wherever the allocator puts them.
     let padding: (Int, Int, Int, Int, Int, Int, Int, Int) = (0, 0, 0, 0, 0, 0, 0, 0)
   }
@@ -83,7 +83,7 @@ final class CostCache<Key: CostCacheKey, Value: Sendable>: Sendable {
   }
 
   private let shards: [Shard]
-  private let state: Mutex<State>
+  private let state: Lock<State>
   private let clock: Clock
   /// Counts uses, so that their order is known. A hit moves it on only now and then, since a count that all
   /// threads write would hold them up: uses less than about 8 apart may count as at once.
@@ -101,7 +101,7 @@ final class CostCache<Key: CostCacheKey, Value: Sendable>: Sendable {
   ) {
     shards = (0..<16).map { _ in Shard() }
     let policy = EvictionPolicy(capacity: max(0, costLimit), countLimit: max(0, countLimit))
-    state = Mutex(
+    state = Lock(
       State(
         policy: policy, duel: PolicyDuel(capacity: policy.capacity, countLimit: policy.countLimit),
         largestEntry: largestEntry, timeToLive: timeToLive))

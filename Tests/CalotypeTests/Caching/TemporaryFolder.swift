@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 @testable import Calotype
 
@@ -43,9 +42,9 @@ final class TemporaryFolder: Sendable {
 
 /// A clock that stands until it is moved.
 final class ManualClock: Sendable {
-  private let time: Mutex<Double>
+  private let time: Lock<Double>
 
-  init(_ start: Double = 1_800_000_000) { time = Mutex(start) }
+  init(_ start: Double = 1_800_000_000) { time = Lock(start) }
 
   var now: Double { time.withLock { $0 } }
   func advance(by seconds: Double) { time.withLock { $0 += seconds } }
@@ -53,7 +52,7 @@ final class ManualClock: Sendable {
 
 /// Keeps what a hook was told.
 final class Recorder<Element: Sendable>: Sendable {
-  private let list = Mutex<[Element]>([])
+  private let list = Lock<[Element]>([])
 
   func record(_ element: Element) { list.withLock { $0.append(element) } }
   var all: [Element] { list.withLock { $0 } }

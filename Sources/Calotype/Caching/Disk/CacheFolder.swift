@@ -1,5 +1,3 @@
-import Synchronization
-
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -29,7 +27,7 @@ final class CacheFolder: Sendable {
   let claim: WriterClaim
 
   /// One bit a shard folder that was seen to be a folder and no link.
-  private let knownShards = Mutex<(UInt64, UInt64, UInt64, UInt64)>((0, 0, 0, 0))
+  private let knownShards = Lock<(UInt64, UInt64, UInt64, UInt64)>((0, 0, 0, 0))
 
   /// Opens `<directory>/v1/<name>`.
   ///

@@ -1,6 +1,5 @@
 import CXXHash
 import Foundation
-import Synchronization
 
 extension DiskCache {
   /// The key under which the start of a broken download is kept beside what the key itself has. No
@@ -63,14 +62,14 @@ extension DiskCache {
     private let folder: CacheFolder
     private let key: String
     private let path: String
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     fileprivate init(cache: DiskCache, folder: CacheFolder, key: String, descriptor: Int32, path: String) {
       self.cache = cache
       self.folder = folder
       self.key = key
       self.path = path
-      state = Mutex(State(descriptor: descriptor))
+      state = Lock(State(descriptor: descriptor))
     }
 
     deinit { discard() }

@@ -1,5 +1,4 @@
 import Dispatch
-import Synchronization
 
 /// The index of a cache's entries, kept in batches on a queue of its own. Nothing that reads entries waits
 /// for it.
@@ -11,7 +10,7 @@ final class DiskIndex: Sendable {
     var latest: Int64 = 0
   }
 
-  private let pending = Mutex(Pending())
+  private let pending = Lock(Pending())
   private let queue: DispatchQueue
   private let worker: IndexWorker
   private let clock: @Sendable () -> Double

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Opens the cache's folder when it is first needed, and again when it was deleted.
 final class FolderHolder: Sendable {
   private enum State {
@@ -12,7 +10,7 @@ final class FolderHolder: Sendable {
   let directory: String
   let name: String
   private let warn: @Sendable (DiskCache.Warning) -> Void
-  private let state = Mutex(State.closed)
+  private let state = Lock(State.closed)
 
   init(directory: String, name: String, warn: @escaping @Sendable (DiskCache.Warning) -> Void) {
     self.directory = directory

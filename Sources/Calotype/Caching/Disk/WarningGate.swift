@@ -1,9 +1,7 @@
-import Synchronization
-
 /// Lets each warning through once.
 final class WarningGate: Sendable {
   private let hook: (@Sendable (DiskCache.Warning) -> Void)?
-  private let told = Mutex<Set<DiskCache.Warning>>([])
+  private let told = Lock<Set<DiskCache.Warning>>([])
 
   init(_ hook: (@Sendable (DiskCache.Warning) -> Void)?) { self.hook = hook }
 

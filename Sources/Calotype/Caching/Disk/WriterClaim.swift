@@ -1,5 +1,3 @@
-import Synchronization
-
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -26,7 +24,7 @@ final class WriterClaim: Sendable {
   }
 
   private let folder: Int32
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   /// - Parameter folder: The cache folder's descriptor, which must outlive the claim's use.
   init(folder: Int32) { self.folder = folder }
