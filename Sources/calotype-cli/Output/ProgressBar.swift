@@ -37,6 +37,9 @@ final class ProgressBar: Sendable {
     timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "calotype.progress"))
   }
 
+  // Dispatch ends the process where a source is released that was never activated, as with --quiet.
+  deinit { timer.activate() }
+
   /// Begins to draw.
   func start() {
     guard !isQuiet else { return }
