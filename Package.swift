@@ -8,12 +8,12 @@ func system(_ name: String, pkgConfig: String?, apt: String, brew: String) -> Ta
     providers: [.apt([apt]), .brew([brew])])
 }
 
-// Debian's libavif.pc asks for a define that SwiftPM refuses with a warning; its headers lie where the compiler
-// looks anyway.
+// Debian's libavif.pc and libjxl.pc ask for defines that SwiftPM refuses with a warning; their headers lie where
+// the compiler looks anyway.
 #if os(Linux)
-  let avifPkgConfig: String? = nil
+  let avifPkgConfig: String? = nil, jxlPkgConfig: String? = nil
 #else
-  let avifPkgConfig: String? = "libavif"
+  let avifPkgConfig: String? = "libavif", jxlPkgConfig: String? = "libjxl"
 #endif
 
 let package = Package(
@@ -39,7 +39,7 @@ let package = Package(
     system("CAVIF", pkgConfig: avifPkgConfig, apt: "libavif-dev", brew: "libavif"),
     system("CLCMS2", pkgConfig: "lcms2", apt: "liblcms2-dev", brew: "little-cms2"),
     system("CHEIF", pkgConfig: "libheif", apt: "libheif-dev", brew: "libheif"),
-    system("CJXL", pkgConfig: "libjxl", apt: "libjxl-dev", brew: "jpeg-xl"),
+    system("CJXL", pkgConfig: jxlPkgConfig, apt: "libjxl-dev", brew: "jpeg-xl"),
     system("CTIFF", pkgConfig: "libtiff-4", apt: "libtiff-dev", brew: "libtiff"),
     system("CCairo", pkgConfig: "cairo", apt: "libcairo2-dev", brew: "cairo"),
     system("CChafa", pkgConfig: "chafa", apt: "libchafa-dev", brew: "chafa"),
@@ -65,9 +65,10 @@ let package = Package(
       name: "TestSupport",
       dependencies: ["Calotype"],
       path: "Tests/Support"),
+    .target(name: "PlainC", dependencies: ["CJPEG", "CPNG"], path: "Benchmarks/PlainC"),
     .executableTarget(
       name: "calotype-bench",
-      dependencies: ["Calotype", "TestSupport"],
+      dependencies: ["Calotype", "PlainC", "TestSupport"],
       path: "Benchmarks/CalotypeBench"),
     .executableTarget(
       name: "cache-writer",

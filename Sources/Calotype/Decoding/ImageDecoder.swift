@@ -77,14 +77,32 @@ public struct ImageDecoder: ImageDecoding {
 
   private static func codec(for format: ImageFormat) -> (any ImageCodec.Type)? {
     switch format {
-    case .jpeg: JPEGCodec.self
-    case .png: PNGCodec.self
-    case .gif: GIFCodec.self
-    case .webp: WebPCodec.self
-    case .avif: AVIFCodec.self
-    case .bmp: BMPCodec.self
-    case .ico: ICOCodec.self
-    default: nil
+    case .jpeg: return JPEGCodec.self
+    case .png: return PNGCodec.self
+    case .gif: return GIFCodec.self
+    case .webp: return WebPCodec.self
+    case .avif: return AVIFCodec.self
+    case .bmp: return BMPCodec.self
+    case .ico: return ICOCodec.self
+    case .heif:
+      #if HEIF
+        return HEIFCodec.self
+      #else
+        return nil
+      #endif
+    case .jxl:
+      #if JXL
+        return JXLCodec.self
+      #else
+        return nil
+      #endif
+    case .tiff:
+      #if TIFF
+        return TIFFCodec.self
+      #else
+        return nil
+      #endif
+    case .svg, .pdf: return nil
     }
   }
 

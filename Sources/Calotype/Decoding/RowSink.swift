@@ -17,6 +17,7 @@ final class RowSink {
 
   private let size: PixelSize
   private let hasAlpha: Bool
+  private let isPremultiplied: Bool
   private let orientation: ImageOrientation
   private let format: ImageFormat
   private let resampler: RowResampler?
@@ -29,12 +30,14 @@ final class RowSink {
   /// - Parameters:
   ///   - size: The size of the rows that come: the stored size, or less where the codec reduces.
   ///   - scale: What the codec has multiplied each side by before rounding it up to whole pixels.
-  ///   - hasAlpha: Whether the rows have an alpha that is not premultiplied; else it must be 255.
+  ///   - hasAlpha: Whether the rows have an alpha; else it must be 255.
+  ///   - isPremultiplied: Whether the codec has multiplied the colours by it already.
   init(
     plan: DecodePlan, format: ImageFormat, size: PixelSize, scale: (x: Double, y: Double) = (1, 1),
-    hasAlpha: Bool
+    hasAlpha: Bool, isPremultiplied: Bool = false
   ) throws(ImageDecodingError) {
     self.size = size
+    self.isPremultiplied = isPremultiplied
     self.hasAlpha = hasAlpha
     self.format = format
     orientation = plan.orientation
@@ -144,8 +147,11 @@ final class RowSink {
   private func premultiply(_ rows: UnsafeMutableRawPointer, rows count: Int) {
     guard hasAlpha else { return }
     for row in 0..<count {
-      let isRowOpaque = Premultiplication.premultiply(
-        (rows + row * stride).assumingMemoryBound(to: UInt32.self), count: size.width)
+      let pixels = (rows + row * stride).assumingMemoryBound(to: UInt32.self)
+      let isRowOpaque =
+        isPremultiplied
+        ? Premultiplication.clamp(pixels, count: size.width)
+        : Premultiplication.premultiply(pixels, count: size.width)
       isOpaque = isOpaque && isRowOpaque
     }
   }
@@ -157,9 +163,7 @@ enum Premultiplication {
   ///
   /// - Returns: Whether every pixel is opaque, so that nothing changed.
   static func premultiply(_ pixels: UnsafeMutablePointer<UInt32>, count: Int) -> Bool {
-    var all: UInt32 = .max
-    for index in 0..<count { all &= pixels[index] }
-    if UInt32(littleEndian: all) >> 24 == 255 { return true }
+    if isOpaque(pixels, count: count) { return true }
     for index in 0..<count {
       let pixel = UInt32(littleEndian: pixels[index])
       let alpha = pixel >> 24
@@ -171,6 +175,27 @@ enum Premultiplication {
       pixels[index] = UInt32(littleEndian: redBlue | green | alpha << 24)
     }
     return false
+  }
+
+  /// Brings colours that a file says are premultiplied, but are over their alpha, down to it.
+  ///
+  /// - Returns: Whether every pixel is opaque, so that nothing changed.
+  static func clamp(_ pixels: UnsafeMutablePointer<UInt32>, count: Int) -> Bool {
+    if isOpaque(pixels, count: count) { return true }
+    for index in 0..<count {
+      let pixel = UInt32(littleEndian: pixels[index])
+      let alpha = pixel >> 24
+      let red = min(pixel & 0xFF, alpha), green = min(pixel >> 8 & 0xFF, alpha)
+      let blue = min(pixel >> 16 & 0xFF, alpha)
+      pixels[index] = UInt32(littleEndian: alpha << 24 | blue << 16 | green << 8 | red)
+    }
+    return false
+  }
+
+  static func isOpaque(_ pixels: UnsafePointer<UInt32>, count: Int) -> Bool {
+    var all: UInt32 = .max
+    for index in 0..<count { all &= pixels[index] }
+    return UInt32(littleEndian: all) >> 24 == 255
   }
 
   /// Divides in place: the nearest colours that ``premultiply(_:count:)`` would bring back.
