@@ -55,8 +55,15 @@ public final class ImageTask: Sendable {
     case continuation(UnsafeContinuation<Result<ImageResponse, ImagePipeline.Error>, Never>)
     case progress(AsyncStream<Progress>.Continuation)
     case events(AsyncStream<Event>.Continuation)
+    case handler(@Sendable (Event) -> Void)
 
-    var isAboutEvents: Bool { if case .events = self { true } else { false } }
+    /// Whether it is also told what follows the end.
+    var isAboutEvents: Bool {
+      switch self {
+      case .events, .handler: true
+      case .completion, .continuation, .progress: false
+      }
+    }
   }
 
   private let state: Lock<State>
@@ -164,6 +171,17 @@ public final class ImageTask: Sendable {
     if let result { body(result) }
   }
 
+  /// Calls a closure for everything that happens from now on, the end included, from whichever thread it
+  /// happens on. It must not block.
+  package func observe(_ body: @escaping @Sendable (Event) -> Void) {
+    let result = state.withLock { state in
+      if state.result == nil || state.isFollowed { state.observers.append(.handler(body)) }
+      return state.result
+    }
+    hasListeners.store(true, ordering: .relaxed)
+    if let result { body(.finished(result)) }
+  }
+
   /// Ends the task and tells everyone who waits; of no effect on a task that has ended. Returns whether
   /// this call ended it.
   ///
@@ -186,6 +204,7 @@ public final class ImageTask: Sendable {
       case .events(let continuation):
         continuation.yield(.finished(result))
         if !isFollowed { continuation.finish() }
+      case .handler(let body): body(.finished(result))
       }
     }
     return true
@@ -198,34 +217,47 @@ public final class ImageTask: Sendable {
       defer { state.observers = [] }
       return state.observers
     }
-    for case .events(let continuation) in observers {
-      if let response { continuation.yield(.refreshed(response)) }
-      continuation.finish()
+    for observer in observers {
+      switch observer {
+      case .events(let continuation):
+        if let response { continuation.yield(.refreshed(response)) }
+        continuation.finish()
+      case .handler(let body): if let response { body(.refreshed(response)) }
+      case .completion, .continuation, .progress: break
+      }
     }
   }
 
   /// Passes progress on to whoever listens.
   func report(_ progress: Progress) {
-    state.withLock { state in
-      guard state.result == nil else { return }
-      state.latest = progress
-      guard hasListeners.load(ordering: .relaxed) else { return }
-      for observer in state.observers {
-        switch observer {
-        case .progress(let continuation): continuation.yield(progress)
-        case .events(let continuation): continuation.yield(.progress(progress))
-        case .completion, .continuation: break
-        }
-      }
+    guard hasListeners.load(ordering: .relaxed) else {
+      return state.withLock { $0.latest = progress }
     }
+    tell(.progress(progress)) { state in state.latest = progress }
   }
 
   /// Passes a preview on to whoever listens.
   func report(preview: ImageResponse) {
     guard hasListeners.load(ordering: .relaxed) else { return }
-    state.withLock { state in
-      guard state.result == nil else { return }
-      for case .events(let continuation) in state.observers { continuation.yield(.preview(preview)) }
+    tell(.preview(preview)) { _ in }
+  }
+
+  private func tell(_ event: Event, _ change: (inout State) -> Void) {
+    let handlers = state.withLock { state -> [@Sendable (Event) -> Void] in
+      guard state.result == nil else { return [] }
+      change(&state)
+      var handlers: [@Sendable (Event) -> Void] = []
+      for observer in state.observers {
+        switch observer {
+        case .progress(let continuation):
+          if case .progress(let progress) = event { continuation.yield(progress) }
+        case .events(let continuation): continuation.yield(event)
+        case .handler(let body): handlers.append(body)
+        case .completion, .continuation: break
+        }
+      }
+      return handlers
     }
+    for handler in handlers { handler(event) }
   }
 }
