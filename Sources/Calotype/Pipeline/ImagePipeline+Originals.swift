@@ -237,7 +237,8 @@ extension ImagePipeline {
       return
     }
     guard (200..<300).contains(status), status != 206 else {
-      if let storable = outcome.storable { load.exchange.store(storable) }
+      // A failure of the server is never remembered, whatever it says of it.
+      if let storable = outcome.storable, status < 500 { load.exchange.store(storable) }
       return finish(load, with: Error(url: load.request.url, stage: .download, cause: .status(status)))
     }
     let now = monotonicNanoseconds()

@@ -15,17 +15,17 @@ extension ImagePipeline {
       let cause: Error.Cause = error == .cancelled ? .cancelled : .decoding(error)
       throw Error(url: request.url, stage: .decode, cause: cause)
     }
-    for processor in request.processors {
-      if cancellation.isCancelled { throw Error(url: request.url, stage: .process, cause: .cancelled) }
-      do {
-        container.bitmap = try processor.process(container.bitmap, cancellation: cancellation)
-      } catch is CancellationError {
-        throw Error(url: request.url, stage: .process, cause: .cancelled)
-      } catch {
-        throw Error(
-          url: request.url, stage: .process,
-          cause: .processing(identifier: processor.identifier, reason: "\(error)"))
-      }
+    guard !request.processors.isEmpty else { return container }
+    do {
+      container.bitmap = try ImageProcessors.apply(
+        request.processors, to: container.bitmap, cancellation: cancellation)
+    } catch is CancellationError {
+      throw Error(url: request.url, stage: .process, cause: .cancelled)
+    } catch {
+      let processor = (error as? ImageProcessingError)?.processor
+      throw Error(
+        url: request.url, stage: .process,
+        cause: .processing(identifier: processor ?? "", reason: "\(error)"))
     }
     return container
   }
@@ -61,7 +61,7 @@ extension ImagePipeline {
       cache.store(DataCacheEntry(metadata: metadata, body: body), for: load.key.print.text)
     } else {
       metadata.kind = .encodedPrint
-      let options = ImageEncodingOptions(format: bitmap.isOpaque ? .jpeg : .webp, quality: 90)
+      let options = ImageEncodingOptions.storedPrint(of: bitmap)
       guard
         let body = try? configuration.encoder.encode(
           bitmap, options: options, cancellation: CancellationFlag())

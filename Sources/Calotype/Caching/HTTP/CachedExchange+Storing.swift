@@ -3,7 +3,9 @@ import Foundation
 // Where responses are filed. An address's first response is filed under the address itself. Where that one
 // varies (RFC 9111, section 4.1) and was chosen by other request headers, further ones are filed under the
 // address and the values of the headers that the first one varies on. So a look-up costs one read where
-// nothing varies, and two where something does.
+// nothing varies, and two where something does. Parts have a key of their own, so that the beginning of a new
+// version does not take the place of the whole of an old one. What was answered to a request with credentials
+// is filed apart for each of them.
 extension CachedExchange {
   /// A broken-off download is kept from this many bytes on; less is fetched as fast again.
   static let smallestPartWorthKeeping = 16 << 10
@@ -18,8 +20,20 @@ extension CachedExchange {
     }
   }
 
+  /// The key of an address's first response.
+  private func key(for request: HTTPRequest) -> String {
+    let address = ImageRequest.normalizedAddress(request.url.absoluteString)
+    let credentials = request.headers.fields.filter { field in
+      ["authorization", "cookie"].contains { field.name.equalsIgnoringASCIICase($0) }
+    }
+    guard !credentials.isEmpty else { return address }
+    // The credentials themselves are not to be found on the disk.
+    let digest = EntryName(key: credentials.map { "\($0.name.lowercased()):\($0.value)" }.joined(separator: "\n"))
+    return "\(address)\nfor \(digest.path)"
+  }
+
   func storedResponses(for request: HTTPRequest) -> [Stored] {
-    let key = ImageRequest.normalizedAddress(request.url.absoluteString)
+    let key = key(for: request)
     guard let cache, let first = cache.entry(for: key) else { return [] }
     var found = [Stored(key: key, entry: first)]
     let vary = HTTPVary(first.metadata.headers)
@@ -30,29 +44,30 @@ extension CachedExchange {
     return found
   }
 
+  /// The part of a response that is kept for a request.
+  func storedPart(for request: HTTPRequest) -> Stored? {
+    let key = partKey(key(for: request))
+    return cache?.entry(for: key).map { Stored(key: key, entry: $0) }
+  }
+
+  private func partKey(_ key: String) -> String { key + "\npart" }
+
   private func variantKey(_ key: String, _ vary: HTTPVary, _ request: HTTPRequest) -> String {
     // A line break can stand in no address.
     key + "\n" + vary.variantKey(for: request.headers)
   }
 
-  /// The key for a new entry, or `nil` where what is stored is worth more.
-  func storable(_ entry: DataCacheEntry) -> Storable? {
-    let key = ImageRequest.normalizedAddress(request.url.absoluteString)
-    let first = stored.first ?? cache?.entry(for: key).map { Stored(key: key, entry: $0) }
-    guard let first else { return Storable(key: key, entry: entry) }
-    if entry.metadata.kind == .partial, stored.contains(where: { isWhole($0, of: entry.metadata) }) {
-      return nil
+  /// A new entry with the key that it belongs under.
+  func storable(_ entry: DataCacheEntry) -> Storable {
+    let key = key(for: request)
+    if entry.metadata.kind == .partial { return Storable(key: partKey(key), entry: entry) }
+    guard let first = stored.first(where: { $0.key == key })?.entry ?? cache?.entry(for: key) else {
+      return Storable(key: key, entry: entry)
     }
-    let vary = HTTPVary(first.entry.metadata.headers)
+    let vary = HTTPVary(first.metadata.headers)
     let isForOthers =
-      vary != .fields([]) && !vary.matches(request.headers, stored: first.entry.metadata.requestHeaders)
+      vary != .fields([]) && !vary.matches(request.headers, stored: first.metadata.requestHeaders)
     return Storable(key: isForOthers ? variantKey(key, vary, request) : key, entry: entry)
-  }
-
-  /// Whether something stored is the whole of what a new part is a part of.
-  private func isWhole(_ stored: Stored, of part: DataCacheMetadata) -> Bool {
-    guard stored.entry.metadata.kind == .original, let tag = part.headers["ETag"] else { return false }
-    return stored.entry.metadata.headers["ETag"] == tag
   }
 
   /// A part that came, joined to one that is stored.
@@ -92,16 +107,20 @@ extension CachedExchange {
       of: received.head, for: request, mode: mode, requestTime: received.requestTime,
       responseTime: received.responseTime,
       body: .init(length: received.body.count, isComplete: false, wasDecoded: wasDecoded))
-    guard let metadata = storage.metadata, metadata.kind == .partial,
-      let storable = storable(DataCacheEntry(metadata: metadata, body: received.body))
-    else { return }
-    store(storable)
+    guard let metadata = storage.metadata, metadata.kind == .partial else { return }
+    store(storable(DataCacheEntry(metadata: metadata, body: received.body)))
   }
 
   /// Drops what a response to an unsafe method ends.
   func forgetWhatItEnds(_ head: HTTPResponseHead) {
     guard let cache else { return }
-    for address in HTTPCachePolicy.invalidatedAddresses(by: head, to: request) { cache.remove(address) }
+    let own = key(for: request)
+    for address in HTTPCachePolicy.invalidatedAddresses(by: head, to: request) {
+      for key in Set([address, own.hasPrefix(address + "\n") ? own : address]) {
+        cache.remove(key)
+        cache.remove(partKey(key))
+      }
+    }
   }
 
   /// Lets a response to HEAD freshen, or end, what is stored.

@@ -125,7 +125,12 @@ package final class CachedExchange: @unchecked Sendable {
   package func begin() -> Step {
     stored = mode == .noStore ? [] : storedResponses(for: request)
     let now = clock()
-    switch policy.decision(for: request, stored: stored.map(\.response), mode: mode, now: now) {
+    var decision = policy.decision(for: request, stored: stored.map(\.response), mode: mode, now: now)
+    if decision.asks, mode != .noStore, let part = storedPart(for: request) {
+      stored.append(part)
+      decision = policy.decision(for: request, stored: stored.map(\.response), mode: mode, now: now)
+    }
+    switch decision {
     case .fresh(let use): return answer(from: use.index, age: use.age, source: .disk, now: now)
     case .stale(let use, .whileRevalidating(let revalidation)):
       question = .whether(revalidation)
@@ -175,7 +180,13 @@ package final class CachedExchange: @unchecked Sendable {
   }
 
   /// Stores what an outcome said is to be stored. Writes the disk.
-  package func store(_ storable: Storable) { cache?.store(storable.entry, for: storable.key) }
+  package func store(_ storable: Storable) {
+    cache?.store(storable.entry, for: storable.key)
+    // What was a part is whole now.
+    if storable.entry.metadata.kind == .original, let part = stored.first(where: { $0.entry.metadata.kind == .partial }) {
+      cache?.remove(part.key)
+    }
+  }
 
   // MARK: Asking
 
@@ -261,7 +272,7 @@ package final class CachedExchange: @unchecked Sendable {
         headers: head.headers, requestTime: received.requestTime, responseTime: received.responseTime)
     let outcome = Outcome(
       head: head, body: received.body, metadata: metadata, source: .network,
-      storable: entry.flatMap(storable), freshUntil: 0, wasRedirected: redirects > 0)
+      storable: entry.map(storable), freshUntil: 0, wasRedirected: redirects > 0)
     return follow(outcome)
   }
 
@@ -323,6 +334,16 @@ package final class CachedExchange: @unchecked Sendable {
       return begin()
     } catch {
       return .failed(error)
+    }
+  }
+}
+
+extension HTTPCacheDecision {
+  /// Whether the server has to be asked.
+  fileprivate var asks: Bool {
+    switch self {
+    case .fresh, .stale: false
+    case .revalidate, .resume, .miss, .unsatisfiable: true
     }
   }
 }
