@@ -28,6 +28,32 @@ import Testing
     #expect(file.text.hasPrefix("418 (network)\n"))
   }
 
+  @Test func cacheModesAndRedirects() async throws {
+    let server = try ScriptedServer(routes: [
+      "/x": [.ok(Array("one".utf8), headers: [("Cache-Control", "max-age=60"), ("ETag", "\"1\"")])],
+      "/r": [.redirect("/x")],
+      "/flaky": [.status(503), .ok(Array("well".utf8))],
+    ])
+    let tool = try Tool()
+    func source(_ arguments: String...) async throws -> String? {
+      let result = try await tool.run(["get", "--json", "--cache-dir", "cache"] + arguments)
+      return try jsonLines(result.output).first?["source"] as? String
+    }
+    let url = server.url("/x").absoluteString
+    #expect(try await source(url, "--cache-mode", "only-if-cached") == nil)
+    #expect(try await source(url) == "network")
+    #expect(try await source(url) == "disk")
+    #expect(server.requests.count == 1)
+    #expect(try await source(url, "--cache-mode", "reload") == "network")
+    let redirect = try await tool("get", "--json", "--no-follow", server.url("/r").absoluteString)
+    #expect(try jsonLines(redirect.output).first?["status"] as? Int == 302)
+    #expect(try await tool("get", server.url("/r").absoluteString, "--no-cache").text == "one")
+    let once = try await tool("get", "-i", "--no-cache", server.url("/flaky").absoluteString)
+    #expect(once.text.hasPrefix("503"))
+    let again = try ScriptedServer(routes: ["/flaky": [.status(503), .ok(Array("well".utf8))]])
+    #expect(try await tool("get", "--retries", "1", "--no-cache", again.url("/flaky").absoluteString).text == "well")
+  }
+
   @Test func methodHeadersAndBody() async throws {
     let server = try ScriptedServer { request in .ok(request.body) }
     let tool = try Tool()

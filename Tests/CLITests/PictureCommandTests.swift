@@ -31,6 +31,33 @@ import Testing
     #expect(try tool.data("copy/a.png") == tool.data("a.png"))
   }
 
+  @Test func everyProcessorIsAnOption() async throws {
+    let tool = try Tool()
+    try tool.folder.write(try Picture.png(), to: "a.png")
+    let values = [
+      "crop": "0,0,20,10", "flip": "h", "rotate": "90", "brightness": "1.5", "contrast": "0.5", "tint": "#00ff00",
+      "blur": "2", "sharpen": "1", "background": "white", "round": "8", "border": "2,#0000ff",
+    ]
+    let plain = try await tool("thumbnail", "a.png", "-o", "-", "--format", "png")
+    for option in ImageProcessors.options {
+      var line = ["thumbnail", "a.png", "-o", "-", "--format", "png", "--\(option.name)"]
+      if option.argument != nil { line.append(try #require(values[option.name], "a value for --\(option.name)")) }
+      let result = try await tool.run(line)
+      #expect(result.status == 0, "\(line): \(result.errorText)")
+      #expect((try? ImageDecoder().inspect(result.output).format) == .png, "\(line)")
+      if !["flip", "background", "sharpen", "blur"].contains(option.name) {
+        #expect(result.output != plain.output, "\(option.name) changes this picture")
+      }
+      if option.argument != nil {
+        let wrong = try await tool.run(line.dropLast() + ["nonsense,,"])
+        #expect(wrong.status == 2, "\(option.name)")
+        #expect(wrong.errorText.contains(option.name))
+      }
+    }
+    let turned = try await tool("thumbnail", "a.png", "-o", "-", "--crop", "0,0,20,10", "--rotate", "90")
+    #expect(try ImageDecoder().inspect(turned.output).displaySize == PixelSize(width: 10, height: 20))
+  }
+
   @Test func thumbnailNamesEachFailure() async throws {
     let tool = try Tool()
     try tool.folder.write("no picture", to: "text.png")

@@ -26,7 +26,8 @@ enum FetchCommand {
             Option("json", help: "Write the report's lines to standard output"),
             Option("quiet", help: "Show failures only"),
           ]),
-        SharedOptions.picture, SharedOptions.list, SharedOptions.network, SharedOptions.cache,
+        SharedOptions.picture, SharedOptions.processors, SharedOptions.list, SharedOptions.network,
+        SharedOptions.cache,
       ],
       examples: [
         ("calotype fetch apps.plist -o icons --size 48", "Icons of 48 pixels of every app in the list"),

@@ -19,6 +19,13 @@ enum SharedOptions {
       Option("quality", "q", "N", "1 (smallest) to 100 (best) for jpeg, webp and avif; 85 by default"),
     ])
 
+  /// Every processor is an option; they are applied in the order that they are given in.
+  static var processors: OptionGroup {
+    OptionGroup(
+      title: "Processors, applied in the order given",
+      options: ImageProcessors.options.map { Option($0.name, nil, $0.argument, $0.summary) })
+  }
+
   static let cache = OptionGroup(
     title: "Cache",
     options: [

@@ -78,5 +78,14 @@ struct PictureOutput {
 
 extension Arguments {
   /// The processors, in the order that their options were given in.
-  func processors() throws -> [any ImageProcessing] { [] }
+  func processors() throws -> [any ImageProcessing] {
+    let known = Set(ImageProcessors.options.map(\.name))
+    let given = options.filter { known.contains($0.name) }
+    do throws(ImageProcessingError) {
+      return try ImageProcessors.processors(
+        options: given.map { ($0.name, $0.value.isEmpty ? nil : $0.value) })
+    } catch {
+      throw UsageError("\(error)")
+    }
+  }
 }

@@ -19,6 +19,7 @@ struct Session {
       transport: transport, memoryCache: nil, diskCache: diskCache, decoder: ImageDecoder(),
       encoder: ImageEncoder())
     configuration.diskStorage = keepsPrints ? .automatic : .originals
+    configuration.retry.maximumTries = (try arguments.integer("retries", in: 0...100) ?? 3) + 1
     configuration.maximumConcurrentDownloads = transport.configuration.maximumConcurrentTransfers
     configuration.maximumConcurrentDownloadsPerHost = transport.configuration.maximumTransfersPerHost
     pipeline = ImagePipeline(configuration: configuration)

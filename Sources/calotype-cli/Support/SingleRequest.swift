@@ -1,7 +1,7 @@
 import Calotype
 import Foundation
 
-/// Sends one request through HTTP's caching.
+/// Sends one request through HTTP's caching: no queue, no pictures.
 struct SingleRequest: Sendable {
   struct Response: Sendable {
     var head: HTTPResponseHead
@@ -15,46 +15,71 @@ struct SingleRequest: Sendable {
   var followsRedirects: Bool
   var retries: Int
 
+  /// The longest wait before another try, in seconds.
+  private static let longestWait = 20.0
+
+  /// The response, from the cache or the server.
   func send(_ request: HTTPRequest) async throws -> Response {
-    let receiver = SingleReceiver()
-    let (head, body) = try await receiver.receive(request, transport)
-    return Response(head: head, body: body, source: .network)
-  }
-}
-
-private final class SingleReceiver: HTTPReceiver {
-  private struct State {
-    var head: HTTPResponseHead?
-    var body = Data()
-    var continuation: CheckedContinuation<Void, any Error>?
-    var transfer: (any HTTPTransfer)?
-  }
-
-  private let state = Lock(State())
-
-  func receive(_ request: HTTPRequest, _ transport: CurlTransport) async throws -> (HTTPResponseHead, Data) {
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        state.withLock { $0.continuation = continuation }
-        let transfer = transport.send(request, to: self)
-        state.withLock { $0.transfer = transfer }
-        if Task.isCancelled { transfer.cancel() }
+    var options = HTTPClient.Options()
+    options.followsRedirects = followsRedirects
+    let exchange = CachedExchange(request: request, mode: mode, cache: cache, options: options)
+    var step = exchange.begin()
+    var tries = 0
+    while true {
+      switch step {
+      case .ask(let request): step = try await ask(request, exchange, &tries)
+      case .finished(let outcome):
+        if let storable = outcome.storable { exchange.store(storable) }
+        if outcome.wantsRevalidation { try await revalidate(exchange) }
+        return Response(head: outcome.head, body: outcome.body, source: outcome.source)
+      case .unsatisfiable:
+        // What a cache answers where it may not ask (RFC 9111, section 5.2.1.7).
+        throw Failure("\(request.url.absoluteString): not in the cache, and the network was not to be asked")
+      case .failed(let error): throw error
       }
-    } onCancel: {
-      state.withLock { $0.transfer }?.cancel()
-    }
-    return try state.withLock { state in
-      guard let head = state.head else {
-        throw HTTPTransportError(.badResponse, url: request.url, message: "there was no response")
-      }
-      return (head, state.body)
     }
   }
 
-  func didReceive(_ head: HTTPResponseHead) { state.withLock { $0.head = head } }
-  func didReceive(_ bytes: UnsafeRawBufferPointer) { state.withLock { $0.body.append(contentsOf: bytes) } }
-  func didComplete(_ result: Result<HTTPTransferMetrics, HTTPTransportError>) {
-    let continuation = state.withLock { $0.continuation }
-    continuation?.resume(with: result.map { _ in () }.mapError { $0 as any Error })
+  /// Asks the server behind an answer that has been given already.
+  private func revalidate(_ exchange: CachedExchange) async throws {
+    var step = exchange.revalidate(), tries = 0
+    while case .ask(let request) = step { step = try await ask(request, exchange, &tries) }
+    if case .finished(let outcome) = step, let storable = outcome.storable { exchange.store(storable) }
+  }
+
+  private func ask(
+    _ request: HTTPRequest, _ exchange: CachedExchange, _ tries: inout Int
+  ) async throws -> CachedExchange.Step {
+    var hop = HTTPClient.Options()
+    hop.followsRedirects = false
+    while true {
+      let start = Date().timeIntervalSince1970
+      do throws(HTTPTransportError) {
+        let answer = try await HTTPClient(transport: transport).data(for: request, options: hop)
+        tries += 1
+        if tries <= retries, [408, 429, 500, 502, 503, 504].contains(answer.head.status) {
+          try? await wait(tries)
+          continue
+        }
+        return exchange.received(
+          CachedExchange.Received(
+            head: answer.head, body: answer.data, requestTime: start,
+            responseTime: Date().timeIntervalSince1970))
+      } catch {
+        tries += 1
+        let mayPass: [HTTPTransportError.Code] = [
+          .timedOut, .connectionLost, .connectionFailed, .nameNotFound,
+        ]
+        guard tries <= retries, mayPass.contains(error.code), !Task.isCancelled else {
+          return exchange.failed(error)
+        }
+        try? await wait(tries)
+      }
+    }
+  }
+
+  private func wait(_ tries: Int) async throws {
+    let longest = min(0.5 * Double(1 << min(tries - 1, 10)), Self.longestWait)
+    try await Task.sleep(for: .seconds(Double.random(in: 0...longest)))
   }
 }
