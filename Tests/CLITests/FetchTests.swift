@@ -145,17 +145,17 @@ import Testing
     func page(_ path: String) -> Script {
       .ok(Array("{\"data\":{\"list\":[{\"nickname\":\"N\",\"photo\":\"\(path)\"}]}}".utf8))
     }
-    server.route("/p?page=3", page("/a.png"))
-    server.route("/p?page=4", .status(503), page("/b.png"))
-    server.route("/p?page=5", .ok(Array("{\"data\":{\"list\":[]}}".utf8)))
+    server.route("/p/3", page("/a.png"))
+    server.route("/p/4", .status(503), page("/b.png"))
+    server.route("/p/5", .ok(Array("{\"data\":{\"list\":[]}}".utf8)))
     let paged = try await tool(
-      "fetch", "--page-url", server.url("/p").absoluteString + "?page={page}", "--first-page", "3", "--items",
+      "fetch", "--page-url", server.url("/p").absoluteString + "/{page}", "--first-page", "3", "--items",
       "data.list", "-o",
       "pages")
     #expect(paged.status == 0, "\(paged.errorText)")
     #expect(tool.names("pages") == ["N-2.png", "N.png"])
     let last = try await tool(
-      "fetch", "--page-url", server.url("/p").absoluteString + "?page={page}", "--first-page", "3",
+      "fetch", "--page-url", server.url("/p").absoluteString + "/{page}", "--first-page", "3",
       "--last-page", "3", "--items",
       "data.list", "-o", "last")
     #expect(last.status == 0)

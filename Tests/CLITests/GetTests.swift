@@ -51,7 +51,9 @@ import Testing
     let once = try await tool("get", "-i", "--no-cache", server.url("/flaky").absoluteString)
     #expect(once.text.hasPrefix("503"))
     let again = try ScriptedServer(routes: ["/flaky": [.status(503), .ok(Array("well".utf8))]])
-    #expect(try await tool("get", "--retries", "1", "--no-cache", again.url("/flaky").absoluteString).text == "well")
+    #expect(
+      try await tool("get", "--retries", "1", "--no-cache", again.url("/flaky").absoluteString).text == "well"
+    )
   }
 
   @Test func methodHeadersAndBody() async throws {

@@ -35,13 +35,16 @@ import Testing
     let tool = try Tool()
     try tool.folder.write(try Picture.png(), to: "a.png")
     let values = [
-      "crop": "0,0,20,10", "flip": "h", "rotate": "90", "brightness": "1.5", "contrast": "0.5", "tint": "#00ff00",
+      "crop": "0,0,20,10", "flip": "h", "rotate": "90", "brightness": "1.5", "contrast": "0.5",
+      "tint": "#00ff00",
       "blur": "2", "sharpen": "1", "background": "white", "round": "8", "border": "2,#0000ff",
     ]
     let plain = try await tool("thumbnail", "a.png", "-o", "-", "--format", "png")
     for option in ImageProcessors.options {
       var line = ["thumbnail", "a.png", "-o", "-", "--format", "png", "--\(option.name)"]
-      if option.argument != nil { line.append(try #require(values[option.name], "a value for --\(option.name)")) }
+      if option.argument != nil {
+        line.append(try #require(values[option.name], "a value for --\(option.name)"))
+      }
       let result = try await tool.run(line)
       #expect(result.status == 0, "\(line): \(result.errorText)")
       #expect((try? ImageDecoder().inspect(result.output).format) == .png, "\(line)")

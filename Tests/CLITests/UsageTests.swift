@@ -9,7 +9,7 @@ import Testing
     (["fetch"], "a LIST is missing"),
     (["fetch", "l", "--siez", "4"], "there is no option --siez; did you mean --size?"),
     (["fetch", "l", "--qality=4"], "did you mean --quality?"),
-    (["fetch", "l", "--no"], "did you mean"),
+    (["fetch", "l", "--cache"], "--cache may be --cache-dir or --cache-mode"),
     (["fetch", "l", "--zzzzzz"], "there is no option --zzzzzz"),
     (["fetch", "l", "-Z"], "there is no option -Z"),
     (["fetch", "l", "--quiet=yes"], "--quiet takes no argument"),

@@ -106,7 +106,13 @@ enum ShowCommand {
     private func terminalInfo() -> OpaquePointer? {
       let environment = g_get_environ()
       defer { g_strfreev(environment) }
-      return chafa_term_db_detect(chafa_term_db_get_default(), environment)
+      let database = chafa_term_db_get_default()
+      let terminal = chafa_term_db_detect(database, environment)
+      // What was asked for is drawn also where the terminal is not known for it.
+      let fallback = chafa_term_db_get_fallback_info(database)
+      defer { chafa_term_info_unref(fallback) }
+      if mode != nil { chafa_term_info_supplement(terminal, fallback) }
+      return terminal
     }
 
     private func bestMode(_ terminal: OpaquePointer?) -> ChafaPixelMode {

@@ -26,7 +26,8 @@ final class ProgressBar: Sendable {
   private let isBar: Bool
   private let hasColors: Bool
   private let started = DispatchTime.now()
-  private let timer: any DispatchSourceTimer
+  /// Made only where something is drawn.
+  private let timer: (any DispatchSourceTimer)?
   private static let plainInterval = 5.0
 
   init(isQuiet: Bool, terminal: Terminal = .standardError) {
@@ -34,15 +35,16 @@ final class ProgressBar: Sendable {
     self.isQuiet = isQuiet
     isBar = !isQuiet && terminal.isInteractive
     hasColors = terminal.hasColors
-    timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "calotype.progress"))
+    timer = isQuiet ? nil : DispatchSource.makeTimerSource(queue: DispatchQueue(label: "calotype.progress"))
   }
 
-  // Dispatch ends the process where a source is released that was never activated, as with --quiet.
-  deinit { timer.activate() }
+  // Dispatch ends the process where a source is released that was never activated, as where the output
+  // folder cannot be made.
+  deinit { timer?.activate() }
 
   /// Begins to draw.
   func start() {
-    guard !isQuiet else { return }
+    guard let timer else { return }
     timer.setEventHandler { [weak self] in self?.tick() }
     timer.schedule(deadline: .now() + 0.1, repeating: 0.1)
     timer.resume()
@@ -62,7 +64,7 @@ final class ProgressBar: Sendable {
 
   /// Ends the bar and removes it.
   func stop() {
-    if !isQuiet { timer.cancel() }
+    timer?.cancel()
     state.withLock { state in
       if state.isDrawn { terminal.write("\r\u{1B}[K\u{1B}[?25h") }
       state.isDrawn = false
@@ -74,7 +76,7 @@ final class ProgressBar: Sendable {
 
   private func tick() {
     state.withLock { state in
-      if timer.isCancelled { return }
+      if timer?.isCancelled != false { return }
       if isBar {
         if !state.isDrawn { terminal.write("\u{1B}[?25l") }
         state.isDrawn = true
