@@ -15,7 +15,7 @@ struct Tool: Sendable {
     .map { $0.appendingPathComponent("calotype").path }
     .first { FileManager.default.isExecutableFile(atPath: $0) } ?? "calotype"
 
-  /// Runs it to its end. The thread that waits is none of Swift's own.
+  /// Runs it to its end.
   func callAsFunction(
     _ arguments: String..., input: Data = Data(), environment: [String: String] = [:]
   ) async throws -> ProcessResult {
@@ -25,20 +25,10 @@ struct Tool: Sendable {
   func run(
     _ arguments: [String], input: Data = Data(), environment: [String: String] = [:]
   ) async throws -> ProcessResult {
-    let folder = folder
-    return try await withCheckedThrowingContinuation { continuation in
-      DispatchQueue.global().async {
-        continuation.resume(
-          with: Result {
-            try runProcess(
-              Self.path, arguments, input: input,
-              environment: ["XDG_CACHE_HOME": folder.file("xdg").path, "NO_COLOR": ""].merging(environment) {
-                $1
-              },
-              folder: folder.url)
-          })
-      }
-    }
+    try await runProcess(
+      Self.path, arguments, input: input,
+      environment: ["XDG_CACHE_HOME": folder.file("xdg").path, "NO_COLOR": ""].merging(environment) { $1 },
+      folder: folder.url)
   }
 
   /// The names in a folder, sorted, hidden ones too.

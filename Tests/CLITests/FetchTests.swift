@@ -44,7 +44,7 @@ import Testing
         report.map { $0["bytes"] as? Int }
           == (try tool.lines("r.jsonl").isEmpty
             ? [] : ["A.png", "计算器.png", "Again.png", "a-2.png"].map { try tool.data("out/\($0)").count }))
-      let sum = try runProcess("sha256sum", [tool.folder.file("out/A.png").path]).text.prefix(64)
+      let sum = try await runProcess("sha256sum", [tool.folder.file("out/A.png").path]).text.prefix(64)
       #expect(report[0]["sha256"] as? String == String(sum))
     }
   }
@@ -228,24 +228,16 @@ import Testing
     }
     let tool = try Tool()
     let input = try tool.folder.write(list(server, (0..<20).map { ("N\($0)", "/\($0).png") }), to: "l.csv")
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: Tool.path)
-    process.arguments = [
-      "fetch", input.path, "-o", tool.folder.file("out").path, "--cache-dir", tool.folder.file("cache").path,
-    ]
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
-    try process.run()
+    let process = try SpawnedProgram(
+      Tool.path,
+      [
+        "fetch", input.path, "-o", tool.folder.file("out").path, "--cache-dir",
+        tool.folder.file("cache").path,
+      ])
     try await server.waitForRequests(8)
     let start = ContinuousClock.now
-    process.interrupt()
-    await withCheckedContinuation { continuation in
-      DispatchQueue.global().async {
-        process.waitUntilExit()
-        continuation.resume()
-      }
-    }
-    #expect(process.terminationStatus == 130)
+    process.signal(SIGINT)
+    #expect(await process.ended() == 130)
     #expect(ContinuousClock.now - start < .seconds(5))
     #expect(Set(tool.names("out")).isSubset(of: ["N0.png", "N1.png"]))
     gate.open()

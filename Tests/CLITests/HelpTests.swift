@@ -48,9 +48,13 @@ import Testing
     let tool = try Program()
     let page = try tool.folder.write(try await tool("man").output, to: "calotype.1")
     let renderers = [["mandoc", "-T", "utf8"], ["man", "-l"], ["groff", "-man", "-T", "utf8"]]
-    let renderer = try #require(
-      renderers.first { (try? runProcess("sh", ["-c", "command -v \($0[0])"]).status) == 0 })
-    let rendered = try runProcess(
+    var installed: [[String]] = []
+    for renderer in renderers
+    where try await runProcess("sh", ["-c", "command -v \(renderer[0])"]).status == 0 {
+      installed.append(renderer)
+    }
+    let renderer = try #require(installed.first)
+    let rendered = try await runProcess(
       renderer[0], renderer.dropFirst() + [page.path], environment: ["MANPAGER": "cat"])
     #expect(rendered.status == 0)
     // Bold letters are struck twice, with a step back between.
@@ -66,8 +70,8 @@ import Testing
     #expect(script.status == 0)
     #expect(script.text.contains("only-if-cached"))
     let file = try tool.folder.write(script.output, to: "completions")
-    if try runProcess("sh", ["-c", "command -v \(shell)"]).status == 0 {
-      let check = try runProcess(shell, ["-n", file.path])
+    if try await runProcess("sh", ["-c", "command -v \(shell)"]).status == 0 {
+      let check = try await runProcess(shell, ["-n", file.path])
       #expect(check.status == 0, "\(check.errorText)")
     }
   }
@@ -75,15 +79,15 @@ import Testing
   @Test func bashCompletesCommandsOptionsAndValues() async throws {
     let tool = try Program()
     let file = try tool.folder.write(try await tool("completions", "bash").output, to: "completions")
-    func complete(_ words: [String]) throws -> [String] {
+    func complete(_ words: [String]) async throws -> [String] {
       let list = words.map { "'\($0)'" }.joined(separator: " ")
       let script =
         "source \(file.path); COMP_WORDS=(\(list)); COMP_CWORD=\(words.count - 1); _calotype; printf '%s\\n' \"${COMPREPLY[@]}\""
-      return try runProcess("bash", ["-c", script]).text.split(separator: "\n").map(String.init)
+      return try await runProcess("bash", ["-c", script]).text.split(separator: "\n").map(String.init)
     }
-    #expect(try complete(["calotype", "fe"]) == ["fetch"])
-    #expect(try complete(["calotype", "fetch", "--mo"]) == ["--mode"])
-    #expect(try complete(["calotype", "fetch", "--mode", "f"]) == ["fit", "fill"])
-    #expect(try complete(["calotype", "cache", "ver"]).contains("verify"))
+    #expect(try await complete(["calotype", "fe"]) == ["fetch"])
+    #expect(try await complete(["calotype", "fetch", "--mo"]) == ["--mode"])
+    #expect(try await complete(["calotype", "fetch", "--mode", "f"]) == ["fit", "fill"])
+    #expect(try await complete(["calotype", "cache", "ver"]).contains("verify"))
   }
 }

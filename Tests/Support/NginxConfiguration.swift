@@ -105,19 +105,16 @@ enum SelfSignedCertificate {
   static func files(in folder: URL) throws -> (certificate: URL, key: URL) {
     let certificate = folder.appendingPathComponent("certificate.pem")
     let key = folder.appendingPathComponent("key.pem")
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = [
-      "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-      "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
-      "-keyout", key.path, "-out", certificate.path,
-    ]
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else {
-      throw NginxServerError(message: "openssl made no certificate (status \(process.terminationStatus))")
+    let status = try SpawnedProgram(
+      "openssl",
+      [
+        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+        "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+        "-keyout", key.path, "-out", certificate.path,
+      ]
+    ).wait()
+    guard status == 0 else {
+      throw NginxServerError(message: "openssl made no certificate (status \(status))")
     }
     return (certificate, key)
   }

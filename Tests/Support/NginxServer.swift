@@ -32,7 +32,7 @@ public final class NginxServer: Sendable {
   /// The server's certificate as PEM, for `127.0.0.1` and `localhost`.
   public let certificateFile: URL
 
-  private let process: Process
+  private let process: SpawnedProgram
   private let lifeline: Lifeline
   private let prefix: URL
 
@@ -80,7 +80,7 @@ public final class NginxServer: Sendable {
   /// Ends the server and removes its files. A second call does nothing.
   public func stop() {
     guard lifeline.cut() else { return }
-    process.waitUntilExit()
+    process.wait()
     try? FileManager.default.removeItem(at: prefix)
   }
 
@@ -153,7 +153,7 @@ public struct NginxServerError: Error, CustomStringConvertible, Sendable {
 
 extension NginxServer {
   private struct Started {
-    var process: Process
+    var process: SpawnedProgram
     var lifeline: Lifeline
     var port: UInt16
     var securePort: UInt16
@@ -171,19 +171,13 @@ extension NginxServer {
       let ports = try Loopback.freePorts(2)
       try configuration(ports[0], ports[1]).write(to: file, atomically: false, encoding: .utf8)
       let lifeline = try Lifeline()
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: "/bin/sh")
       // A reader beside nginx ends it when the lifeline is cut: by stop(), or by this process's death.
-      // nginx takes the shell's place, because a shell started from a thread that blocks signals, as
-      // Dispatch's do, would never learn of its child's end.
-      process.arguments = [
-        "-c", #"exec 3<&0 </dev/null; (read -r _ <&3; kill $$) 2>/dev/null & exec "$@" 3<&-"#,
-        "sh", try Self.executable(), "-p", prefix.path, "-c", file.path, "-e", errorLog.path,
-      ]
-      process.standardInput = lifeline.readEnd
-      process.standardOutput = FileHandle.nullDevice
-      process.standardError = FileHandle.nullDevice
-      try process.run()
+      let process = try SpawnedProgram(
+        "/bin/sh",
+        [
+          "-c", #"exec 3<&0 </dev/null; (read -r _ <&3; kill $$) 2>/dev/null & exec "$@" 3<&-"#,
+          "sh", try Self.executable(), "-p", prefix.path, "-c", file.path, "-e", errorLog.path,
+        ], input: lifeline.readEnd.fileDescriptor)
       lifeline.closeReadEnd()
       let answers = Loopback.waitForAnswer(
         port: ports[0], path: NginxConfiguration.tokenPath, body: token,
@@ -192,7 +186,7 @@ extension NginxServer {
         return Started(process: process, lifeline: lifeline, port: ports[0], securePort: ports[1])
       }
       _ = lifeline.cut()
-      process.waitUntilExit()
+      process.wait()
       guard log().contains("Address already in use") else { break }
       try? FileManager.default.removeItem(at: errorLog)
     }

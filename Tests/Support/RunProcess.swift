@@ -14,7 +14,7 @@ public struct ProcessResult: Sendable {
   public var errorText: String { String(decoding: errorOutput, as: UTF8.self) }
 }
 
-/// Runs a program to its end.
+/// Runs a program to its end. No thread of Swift's waits for it.
 ///
 /// - Parameters:
 ///   - program: Its path, or a name that the PATH finds.
@@ -25,28 +25,18 @@ public struct ProcessResult: Sendable {
 public func runProcess(
   _ program: String, _ arguments: [String], input: Data = Data(), environment: [String: String] = [:],
   folder: URL? = nil
-) throws -> ProcessResult {
-  let process = Process()
-  if program.contains("/") {
-    process.executableURL = URL(fileURLWithPath: program)
-    process.arguments = arguments
-  } else {
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = [program] + arguments
-  }
-  process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, added in added }
-  process.currentDirectoryURL = folder
+) async throws -> ProcessResult {
   // Files, not pipes: no amount of output can block the program, and nothing has to read while it runs.
   let files = try TemporaryFolder()
-  process.standardInput = try FileHandle(forReadingFrom: files.write(input, to: "input"))
+  let standardInput = try FileHandle(forReadingFrom: files.write(input, to: "input"))
   let output = try files.write("", to: "output")
   let errorOutput = try files.write("", to: "error")
-  process.standardOutput = try FileHandle(forWritingTo: output)
-  process.standardError = try FileHandle(forWritingTo: errorOutput)
-  try process.run()
-  process.waitUntilExit()
+  let standardOutput = try FileHandle(forWritingTo: output)
+  let standardError = try FileHandle(forWritingTo: errorOutput)
+  let process = try SpawnedProgram(
+    program, arguments, environment: environment, folder: folder?.path, input: standardInput.fileDescriptor,
+    output: standardOutput.fileDescriptor, errorOutput: standardError.fileDescriptor)
+  let status = await process.ended()
   return ProcessResult(
-    status: process.terminationReason == .uncaughtSignal
-      ? 128 + process.terminationStatus : process.terminationStatus,
-    output: try Data(contentsOf: output), errorOutput: try Data(contentsOf: errorOutput))
+    status: status, output: try Data(contentsOf: output), errorOutput: try Data(contentsOf: errorOutput))
 }

@@ -1,11 +1,13 @@
-import Dispatch
-import Synchronization
+import Foundation
 
-/// Runs short, non-blocking-on-the-network work on a bounded number of threads, the most urgent first and
-/// in order of arrival among equals.
+/// Runs work that takes the processor or the disk, but never waits for the network, on a bounded number of
+/// threads, the most urgent first and in order of arrival among equals.
 ///
 /// An `OperationQueue` does the same at 3 to 5 µs an operation and keeps cancelled operations until a
 /// thread is free for them. Here an item costs well under 1 µs, and one that is cancelled is gone at once.
+/// The threads are the queue's own: those of Dispatch are shared by the whole program, and a program that
+/// blocks them would hold every picture back. They start when there is work and end when there has been none
+/// for a while.
 final class WorkQueue: Sendable {
   /// A piece of work that waits or runs.
   // Sound as Sendable: everything that changes is touched only under the queue's lock.
@@ -44,18 +46,22 @@ final class WorkQueue: Sendable {
 
   private struct State {
     var lanes = [Lane](repeating: Lane(), count: ImageRequest.Priority.allCases.count)
-    var running = 0
+    var threads = 0
+    var idle = 0
     var waiting = 0
   }
 
-  private let state = Lock(State())
+  private let state = Condition(State())
   private let width: Int
-  private let queue: DispatchQueue
+  private let label: String
+  /// Seconds that a thread waits for work before it ends.
+  private let patience: Int
 
   /// Creates a queue that runs up to `width` items at once.
-  init(label: String, width: Int, qos: DispatchQoS = .userInitiated) {
+  init(label: String, width: Int, patience: Int = 10) {
     self.width = max(1, width)
-    queue = DispatchQueue(label: label, qos: qos, attributes: .concurrent)
+    self.label = label
+    self.patience = patience
   }
 
   /// The number of items that wait for a thread.
@@ -65,14 +71,20 @@ final class WorkQueue: Sendable {
   @discardableResult
   func submit(priority: ImageRequest.Priority, _ work: @escaping @Sendable () -> Void) -> Item {
     let item = Item(priority: priority, work: work)
-    let startsThread = state.withLock { state in
+    enum Next { case wake, start, none }
+    let next = state.withLock { state -> Next in
       state.lanes[lane(of: priority)].append(item)
       state.waiting += 1
-      guard state.running < width else { return false }
-      state.running += 1
-      return true
+      if state.idle >= state.waiting { return .wake }
+      guard state.threads < width else { return .none }
+      state.threads += 1
+      return .start
     }
-    if startsThread { queue.async { self.drain() } }
+    switch next {
+    case .wake: state.signal()
+    case .start: startThread()
+    case .none: break
+    }
     return item
   }
 
@@ -104,22 +116,35 @@ final class WorkQueue: Sendable {
 
   private func lane(of priority: ImageRequest.Priority) -> Int { Int(2 - priority.rawValue) }
 
-  private func drain() {
-    while true {
-      let work = state.withLock { state -> (@Sendable () -> Void)? in
-        for index in state.lanes.indices {
-          guard let item = state.lanes[index].first else { continue }
-          state.lanes[index].remove(item)
-          item.isWaiting = false
-          state.waiting -= 1
-          defer { item.work = nil }
-          return item.work
-        }
-        state.running -= 1
-        return nil
+  private func startThread() {
+    let thread = Thread { [self] in work() }
+    thread.name = label
+    // Decoders keep their rows on the heap; what they have on the stack is small.
+    thread.stackSize = 1 << 20
+    thread.start()
+  }
+
+  /// What a thread does.
+  private func work() {
+    while let work = next() { work() }
+  }
+
+  /// The next piece of work, waited for; `nil` when there was none for long enough for the thread to end.
+  private func next() -> (@Sendable () -> Void)? {
+    state.wait(upTo: patience) { state, timedOut in
+      for index in state.lanes.indices {
+        guard let item = state.lanes[index].first else { continue }
+        state.lanes[index].remove(item)
+        item.isWaiting = false
+        state.waiting -= 1
+        defer { item.work = nil }
+        return .done(item.work)
       }
-      guard let work else { return }
-      work()
+      guard timedOut else { return .wait }
+      state.threads -= 1
+      return .done(nil)
+    } whileWaiting: { state, isWaiting in
+      state.idle += isWaiting ? 1 : -1
     }
   }
 }

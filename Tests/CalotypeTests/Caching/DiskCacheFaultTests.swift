@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+import class TestSupport.SpawnedProgram
+
 @testable import Calotype
 
 /// Folders and disks that are not as they should be.
@@ -18,13 +20,7 @@ import Testing
   }
 
   private func shell(_ command: String) -> Int32 {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/bin/sh")
-    process.arguments = ["-c", command]
-    process.standardError = FileHandle.nullDevice
-    guard (try? process.run()) != nil else { return -1 }
-    process.waitUntilExit()
-    return process.terminationStatus
+    (try? SpawnedProgram("/bin/sh", ["-c", command]).wait()) ?? -1
   }
 
   /// K9

@@ -2,6 +2,8 @@ import Foundation
 import Synchronization
 import Testing
 
+import class TestSupport.SpawnedProgram
+
 @testable import Calotype
 
 /// Several threads, several processes, and processes that are killed.
@@ -15,13 +17,12 @@ import Testing
   }
 
   /// Starts the helper program, which lies beside the tests, and waits until it has stored something.
-  private func startWriter(seed: Int, count: Int = 0, bytes: Int, keys: Int) throws -> Process {
-    let process = Process()
-    process.executableURL = Self.helper
-    process.arguments = [folder.path, "\(seed)", "\(count)", "\(bytes)", "\(keys)"]
+  private func startWriter(seed: Int, count: Int = 0, bytes: Int, keys: Int) throws -> SpawnedProgram {
     let output = Pipe()
-    process.standardOutput = output
-    try process.run()
+    let process = try SpawnedProgram(
+      Self.helper.path, [folder.path, "\(seed)", "\(count)", "\(bytes)", "\(keys)"],
+      output: output.fileHandleForWriting.fileDescriptor)
+    try output.fileHandleForWriting.close()
     let ready = output.fileHandleForReading.availableData
     #expect(ready == Data("ready\n".utf8))
     return process
@@ -87,8 +88,8 @@ import Testing
       let process = try startWriter(seed: round, bytes: 256 << 10, keys: 4)
       // At another point of the writing each time.
       usleep(useconds_t(round * 37 % 500))
-      kill(process.processIdentifier, SIGKILL)
-      process.waitUntilExit()
+      process.signal(SIGKILL)
+      process.wait()
     }
     for file in folder.entryFiles {
       let size = try FileManager.default.attributesOfItem(atPath: folder.path + "/" + file)[.size] as? Int
@@ -110,10 +111,10 @@ import Testing
       let orderly = try startWriter(seed: 99 + round, count: 300, bytes: 5000, keys: 3000)
       for process in killed {
         usleep(20_000)
-        kill(process.processIdentifier, SIGKILL)
+        process.signal(SIGKILL)
       }
-      for process in killed + [orderly] { process.waitUntilExit() }
-      #expect(orderly.terminationStatus == 0)
+      for process in killed { process.wait() }
+      #expect(orderly.wait() == 0)
     }
     let cache = cache(limit: 8 << 20)
     #expect(cache.verify().isClean)
@@ -135,18 +136,10 @@ import Testing
   }
 
   @Test func twentyFiveProcessesOpenOneNewFolderAtOnce() throws {
-    let processes = try (0..<25).map { seed -> Process in
-      let process = Process()
-      process.executableURL = Self.helper
-      process.arguments = [folder.path, "\(seed)", "20", "100", "100000"]
-      process.standardOutput = FileHandle.nullDevice
-      try process.run()
-      return process
+    let processes = try (0..<25).map { seed in
+      try SpawnedProgram(Self.helper.path, [folder.path, "\(seed)", "20", "100", "100000"])
     }
-    for process in processes {
-      process.waitUntilExit()
-      #expect(process.terminationStatus == 0)
-    }
+    for process in processes { #expect(process.wait() == 0) }
     let cache = cache()
     #expect(cache.info.count == folder.entryFiles.count)
     #expect(cache.info.count > 25 * 10)

@@ -81,7 +81,7 @@ import Testing
 
   @Test func aCompressedBombIsStoppedByWhatItBecomes() async throws {
     // 100 MB of nothing in about 100 KB.
-    let gzip = try runProcess("sh", ["-c", "head -c \(100 << 20) /dev/zero | gzip -c"])
+    let gzip = try await runProcess("sh", ["-c", "head -c \(100 << 20) /dev/zero | gzip -c"])
     let bomb = [UInt8](gzip.output)
     #expect(bomb.count > 50_000)
     #expect(bomb.count < 200_000)
