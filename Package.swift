@@ -78,7 +78,8 @@ let package = Package(
       name: "CalotypeTests",
       dependencies: ["Calotype", "TestSupport", "cache-writer"],
       exclude: [
-        "Decoding/Fixtures", "Decoding/make-fixtures.py", "Processing/Fixtures", "Processing/make-fixtures.py",
+        "Decoding/Fixtures", "Decoding/make-fixtures.py", "Processing/Fixtures",
+        "Processing/make-fixtures.py",
       ]),
     .testTarget(
       name: "CLITests",

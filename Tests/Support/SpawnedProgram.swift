@@ -8,9 +8,11 @@ import Foundation
 public final class SpawnedProgram: Sendable {
   /// Why a program could not be started.
   public struct Failure: Error, CustomStringConvertible {
+    /// The program, and what the system says.
     public let description: String
   }
 
+  /// The system's number for it.
   public let processIdentifier: pid_t
   private let status = Lock<Int32?>(nil)
 

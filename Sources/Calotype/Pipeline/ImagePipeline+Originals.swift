@@ -49,9 +49,12 @@ extension ImagePipeline {
   }
 
   private func httpRequest(for request: ImageRequest) -> HTTPRequest {
-    var headers = request.headers
-    for field in configuration.headers.fields where headers[field.name] == nil {
-      headers.append(name: field.name, value: field.value)
+    var headers = configuration.headers
+    if !request.headers.isEmpty {
+      headers = request.headers
+      for field in configuration.headers.fields where headers[field.name] == nil {
+        headers.append(name: field.name, value: field.value)
+      }
     }
     return HTTPRequest(
       url: request.url, headers: headers, priority: request.priority,

@@ -16,7 +16,8 @@ import Testing
     #expect(try await curl(server.url("fresh/a%20b.txt")).contains("Cache-Control: max-age=3600"))
     #expect(try await curl(server.url("stale/a%20b.txt")).contains("Cache-Control: max-age=0"))
     #expect(
-      try await curl(server.url("immutable/a%20b.txt")).contains("Cache-Control: max-age=31536000, immutable"))
+      try await curl(server.url("immutable/a%20b.txt")).contains("Cache-Control: max-age=31536000, immutable")
+    )
     #expect(try await curl(server.url("no-store/a%20b.txt")).contains("Cache-Control: no-store"))
     let bare = try await curl(server.url("bare/a%20b.txt"))
     #expect(bare.contains("200 OK") && !bare.contains("ETag") && !bare.contains("Last-Modified"))

@@ -28,7 +28,8 @@ extension CachedExchange {
     }
     guard !credentials.isEmpty else { return address }
     // The credentials themselves are not to be found on the disk.
-    let digest = EntryName(key: credentials.map { "\($0.name.lowercased()):\($0.value)" }.joined(separator: "\n"))
+    let digest = EntryName(
+      key: credentials.map { "\($0.name.lowercased()):\($0.value)" }.joined(separator: "\n"))
     return "\(address)\nfor \(digest.path)"
   }
 

@@ -183,7 +183,9 @@ package final class CachedExchange: @unchecked Sendable {
   package func store(_ storable: Storable) {
     cache?.store(storable.entry, for: storable.key)
     // What was a part is whole now.
-    if storable.entry.metadata.kind == .original, let part = stored.first(where: { $0.entry.metadata.kind == .partial }) {
+    if storable.entry.metadata.kind == .original,
+      let part = stored.first(where: { $0.entry.metadata.kind == .partial })
+    {
       cache?.remove(part.key)
     }
   }
@@ -252,14 +254,7 @@ package final class CachedExchange: @unchecked Sendable {
     let head = received.head
     if mode != .noStore { forgetWhatItEnds(head) }
     if request.method == "HEAD" { applyHead(received) }
-    let body = HTTPCachePolicy.ReceivedBody(
-      length: received.body.count,
-      wasDecoded: request.decodesContentEncoding && head.decodedLength(for: request) == nil
-        && head.headers["Content-Encoding"] != nil)
-    let storage = policy.storage(
-      of: head, for: request, mode: mode, requestTime: received.requestTime,
-      responseTime: received.responseTime, body: body)
-    var entry = storage.metadata.map { DataCacheEntry(metadata: $0, body: received.body) }
+    var entry = cache == nil ? nil : entry(for: received)
     if head.status == 206,
       let joined = stored.indices.lazy.compactMap({ self.joined(received, to: $0) }).first
     {
@@ -274,6 +269,19 @@ package final class CachedExchange: @unchecked Sendable {
       head: head, body: received.body, metadata: metadata, source: .network,
       storable: entry.map(storable), freshUntil: 0, wasRedirected: redirects > 0)
     return follow(outcome)
+  }
+
+  /// The response as an entry, where it may be stored.
+  private func entry(for received: Received) -> DataCacheEntry? {
+    let head = received.head
+    let body = HTTPCachePolicy.ReceivedBody(
+      length: received.body.count,
+      wasDecoded: request.decodesContentEncoding && head.decodedLength(for: request) == nil
+        && head.headers["Content-Encoding"] != nil)
+    let storage = policy.storage(
+      of: head, for: request, mode: mode, requestTime: received.requestTime,
+      responseTime: received.responseTime, body: body)
+    return storage.metadata.map { DataCacheEntry(metadata: $0, body: received.body) }
   }
 
   private func finish(_ entry: DataCacheEntry, head: HTTPResponseHead) -> Step {
