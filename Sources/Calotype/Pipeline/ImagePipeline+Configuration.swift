@@ -36,6 +36,8 @@ extension ImagePipeline {
     public var maximumConcurrentDownloadsPerHost = 6
     /// In which order waiting downloads of one priority start, the oldest first by default.
     public var downloadOrder = TransferOrder.oldestFirst
+    /// The most downloads from one host that start in a second; `nil`, the default, for no limit.
+    public var maximumDownloadsPerSecondPerHost: Double?
     /// What counts as fresh in the caches, where the request does not say, ``FreshnessPolicy/http`` by
     /// default.
     public var freshness = FreshnessPolicy.http

@@ -9,6 +9,8 @@ extension ImagePipeline {
     /// Stores that go on after their load was delivered.
     var storesUnderWay = 0
     var idleWaiters: [UnsafeContinuation<Void, Never>] = []
+    /// When the downloads are looked at again on their own.
+    var wakeTime: UInt64?
     private var downloads: TransferScheduler<OriginalLoad>
     /// What each host that has failed lately is worth in further tries.
     private var retryBudgets: [String: HostRetryBudget] = [:]
@@ -18,6 +20,9 @@ extension ImagePipeline {
       limits.maximumConcurrent = max(1, configuration.maximumConcurrentDownloads)
       limits.maximumPerHost = max(1, configuration.maximumConcurrentDownloadsPerHost)
       limits.order = configuration.downloadOrder
+      if let rate = configuration.maximumDownloadsPerSecondPerHost, rate > 0 {
+        limits.minimumStartInterval = UInt64(min(1e9 / rate, 3.6e12))
+      }
       downloads = TransferScheduler(limits: limits)
     }
 
@@ -42,6 +47,15 @@ extension ImagePipeline {
         admitted.append(load)
       }
       return admitted
+    }
+
+    /// How many nanoseconds from now a download may start that waits for its host's next turn alone, where
+    /// nobody has been told of that yet.
+    mutating func takeWaitForNextStart(now: UInt64) -> UInt64? {
+      guard let next = downloads.nextStartTime else { return nil }
+      if let wakeTime, wakeTime <= next, wakeTime > now { return nil }
+      wakeTime = next
+      return next > now ? next - now : 0
     }
 
     /// Takes an original out of the downloads: one that waits is dropped, one that runs frees its place.

@@ -10,8 +10,10 @@ extension ImagePipeline {
     let readsStored = request.cachePolicy.readsStored
     var seen = endedLoads.load(ordering: .acquiring)
     if readsStored, let image = answerInMemory(for: request) {
-      return ImageTask(
-        request: request, result: .success(ImageResponse(container: image, source: .memory)))
+      let result = Result<ImageResponse, Error>.success(ImageResponse(container: image, source: .memory))
+      let task = ImageTask(request: request, result: result)
+      currentDelegate?.imagePipeline(self, task: task, didReceive: .finished(result))
+      return task
     }
     if let target = request.targetSize, target.pixelSize == nil {
       let error = Error(
@@ -95,7 +97,9 @@ extension ImagePipeline {
     }
     guard var container = restorePrint(from: entry) else { return false }
     container.freshUntil = freshUntil
-    finish(load, with: .success((container, nil)), source: .disk, isStale: freshUntil <= now)
+    finish(
+      load, with: .success((container, nil)), source: .disk, isStale: freshUntil <= now,
+      age: policy.age(of: entry.metadata, now: now))
     return true
   }
 
@@ -118,10 +122,34 @@ extension ImagePipeline {
 
   func fail(_ waiter: any OriginalWaiter, with error: Error) {
     if let load = waiter as? PrintLoad {
+      if deliverUnconfirmed(load, after: error) { return }
       finish(load, with: .failure(error), source: .network)
     } else if let load = waiter as? DataLoad {
       finish(load, with: .failure(error))
     }
+  }
+
+  /// Shows a stale print whose original cannot be asked about, as there is no way to the server. Returns
+  /// whether there was one that may be.
+  private func deliverUnconfirmed(_ load: PrintLoad, after error: Error) -> Bool {
+    guard case .transport(let failure) = error.cause, failure.isAboutTheWay,
+      let entry = core.withLock({ _ in load.unconfirmed })
+    else { return false }
+    let policy = httpPolicy(freshness: load.key.freshness)
+    let now = wallClockSeconds()
+    var metadata = entry.metadata
+    metadata.kind = .original
+    guard
+      policy.mayUseStale(
+        metadata, for: HTTPRequest(url: load.request.url, headers: load.request.headers),
+        mode: load.key.policy, after: .disconnected, now: now),
+      var container = restorePrint(from: entry)
+    else { return false }
+    container.freshUntil = now
+    finish(
+      load, with: .success((container, nil)), source: .disk, isStale: true,
+      age: policy.age(of: metadata, now: now))
+    return true
   }
 
   private func makePrint(_ load: PrintLoad, from original: Original) {
@@ -143,9 +171,11 @@ extension ImagePipeline {
       configuration.diskCache?.updateMetadata(metadata, for: load.key.print.text)
       return finish(load, with: .success((container, original)), source: original.source)
     }
+    var timing = PrintTiming()
     do throws(Error) {
-      let container = try renderPrint(load.request, from: original, cancellation: cancellation)
-      finish(load, with: .success((container, original)), source: original.source)
+      let container = try renderPrint(
+        load.request, from: original, cancellation: cancellation, timing: &timing)
+      finish(load, with: .success((container, original)), source: original.source, timing: timing)
     } catch {
       finish(load, with: .failure(error), source: original.source)
     }
@@ -156,17 +186,19 @@ extension ImagePipeline {
   /// Ends a print load: into the memory cache, out of the table, to every task, then to disk.
   private func finish(
     _ load: PrintLoad, with result: Result<(ImageContainer, Original?), Error>, source: ImageResponse.Source,
-    isStale: Bool = false
+    isStale: Bool = false, age: Double? = nil, timing: PrintTiming = .init()
   ) {
     let storage = core.withLock { _ in load.storage }
     let stores = load.key.policy != .noStore
     var result = result
     var isStale = isStale
+    var age = age
     var isFollowed = false
     if case .success((var container, let original)) = result {
       if let original {
         container.freshUntil = original.outcome.freshUntil
         isStale = original.outcome.isStale
+        age = original.outcome.age
         isFollowed = original.outcome.wantsRevalidation
         result = .success((container, original))
       }
@@ -186,37 +218,34 @@ extension ImagePipeline {
       return load.tasks
     }
     guard let tasks else { return }
-    deliver(result, source: source, isStale: isStale, isFollowed: isFollowed, to: tasks)
+    deliver(result, source: source, isStale: isStale, age: age, timing, isFollowed: isFollowed, to: tasks)
     if case .success((let container, let original?)) = result, stores {
+      let start = monotonicNanoseconds()
       storeOriginal(original, for: load.request, storage: storage)
       storePrint(container, of: load, from: original, storage: storage)
+      if let delegate = currentDelegate {
+        let seconds = Double(monotonicNanoseconds() - start) / 1e9
+        delegate.imagePipeline(self, for: load.request, didReceive: .stored(seconds: seconds))
+      }
     }
     leaveOriginal(load, endsStore: true)
   }
 
   private func deliver(
     _ result: Result<(ImageContainer, Original?), Error>, source: ImageResponse.Source, isStale: Bool,
-    isFollowed: Bool, to tasks: [ImageTask]
+    age: Double?, _ timing: PrintTiming, isFollowed: Bool, to tasks: [ImageTask]
   ) {
     let delegate = currentDelegate
     for task in tasks {
       let outcome: Result<ImageResponse, Error> = result.map { container, original in
         ImageResponse(
-          container: container, source: source, isStale: isStale, metrics: metrics(of: task, original))
+          container: container, source: source, isStale: isStale, age: age,
+          metrics: metrics(of: task, original, container, print: timing))
       }
       if task.finish(outcome, isFollowed: isFollowed) {
         delegate?.imagePipeline(self, task: task, didReceive: .finished(outcome))
       }
     }
-  }
-
-  func metrics(of task: ImageTask, _ original: Original?) -> ImageTaskMetrics {
-    var metrics = ImageTaskMetrics()
-    metrics.duration = Double(monotonicNanoseconds() - task.startTime) / 1e9
-    metrics.tries = original?.tries ?? 0
-    metrics.originalByteCount = original?.data.count ?? 0
-    metrics.transfer = original?.transfer
-    return metrics
   }
 
   // MARK: Originals for their own sake

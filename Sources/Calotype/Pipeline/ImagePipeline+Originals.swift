@@ -21,6 +21,7 @@ extension ImagePipeline {
       request: httpRequest(for: request), mode: request.cachePolicy,
       policy: httpPolicy(freshness: key.freshness),
       cache: configuration.diskCache, options: redirectOptions)
+    exchange.keepsParts = request.storage.contains(.diskOriginal)
     let original = OriginalLoad(key: key, request: request, exchange: exchange, priority: waiter.priority)
     original.waiters.append(waiter)
     waiter.original = original
@@ -104,6 +105,7 @@ extension ImagePipeline {
         return [load]
       }
       core.enqueue(load, now: now)
+      if load.timing.enqueued == 0 { load.timing.enqueued = now }
       return core.admitDownloads(now: now)
     }
     start(admitted)
@@ -114,6 +116,22 @@ extension ImagePipeline {
   /// Starts downloads that have been given a place.
   func start(_ admitted: [OriginalLoad]) {
     for load in admitted { startDownload(of: load) }
+    if configuration.maximumDownloadsPerSecondPerHost != nil { wakeForNextStart() }
+  }
+
+  /// Sees to it that a host's next turn is not missed where nothing else happens until then.
+  private func wakeForNextStart() {
+    let wait = core.withLock { core in core.takeWaitForNextStart(now: monotonicNanoseconds()) }
+    guard let wait else { return }
+    let time = DispatchTime.now() + .nanoseconds(Int(clamping: wait))
+    DispatchQueue.global(qos: .utility).asyncAfter(deadline: time) { [weak self] in
+      guard let self else { return }
+      let admitted = core.withLock { core in
+        core.wakeTime = nil
+        return core.admitDownloads(now: monotonicNanoseconds())
+      }
+      start(admitted)
+    }
   }
 
   private func startDownload(of load: OriginalLoad) {
@@ -134,20 +152,23 @@ extension ImagePipeline {
 
   private func send(_ request: HTTPRequest, for load: OriginalLoad) {
     let download = OriginalDownload(
-      request, resumeOffset: load.exchange.resumeOffset, resumeTotal: load.exchange.resumeTotal
-    ) { [self] progress in
-      report(progress, of: load)
-    } onCompletion: { [self] ending in
-      downloadEnded(load, ending)
-    }
+      request, resumeOffset: load.exchange.resumeOffset, resumeTotal: load.exchange.resumeTotal,
+      makeKeeper: { [exchange = load.exchange] head, requestTime, responseTime in
+        exchange.partKeeper(for: head, requestTime: requestTime, responseTime: responseTime)
+      },
+      onProgress: { [self] progress in report(progress, of: load) },
+      onCompletion: { [self] ending in downloadEnded(load, ending) })
     let isWanted = core.withLock { _ in
       load.hook = nil
       guard case .downloading = load.phase else { return false }
       load.download = download
       load.tries += 1
+      load.timing.sent = monotonicNanoseconds()
       return true
     }
-    if isWanted { download.start(on: configuration.transport) }
+    guard isWanted else { return }
+    currentDelegate?.imagePipeline(self, for: load.request, didReceive: .sent(request))
+    download.start(on: configuration.transport)
   }
 
   private func report(_ progress: ImageTask.Progress, of load: OriginalLoad) {
@@ -178,6 +199,41 @@ extension ImagePipeline {
 
   /// Called on the transport's thread: looking at the answer may write the disk, and so is done on another.
   private func downloadEnded(_ load: OriginalLoad, _ ending: OriginalDownload.Ending) {
+    if let delegate = currentDelegate {
+      delegate.imagePipeline(
+        self, for: load.request, didReceive: .ended(ending.received?.head, ending.result))
+      if answerChallenge(ending, for: load, delegate) { return }
+    }
+    goOn(load, ending)
+  }
+
+  /// Asks the delegate for credentials where a server or a proxy wants some, once for each load. Returns
+  /// whether it is being asked.
+  private func answerChallenge(
+    _ ending: OriginalDownload.Ending, for load: OriginalLoad, _ delegate: any ImagePipelineDelegate
+  ) -> Bool {
+    guard case .success = ending.result, let head = ending.received?.head,
+      head.status == 401 || head.status == 407
+    else { return false }
+    let sent = core.withLock { _ -> HTTPRequest? in
+      guard case .downloading = load.phase, !load.wasChallenged, let download = load.download else {
+        return nil
+      }
+      load.wasChallenged = true
+      load.download = nil
+      return download.request
+    }
+    guard let sent else { return false }
+    let hook = Task { [self] in
+      let next = await delegate.imagePipeline(
+        self, request: sent, for: load.request, didReceiveChallenge: head)
+      if let next { send(next, for: load) } else { goOn(load, ending) }
+    }
+    core.withLock { _ in if case .downloading = load.phase, load.download == nil { load.hook = hook } }
+    return true
+  }
+
+  private func goOn(_ load: OriginalLoad, _ ending: OriginalDownload.Ending) {
     // Whoever is redirected goes on in the place that it has.
     let isRedirect =
       if case .success = ending.result { ending.received?.head.isRedirect ?? false } else { false }
@@ -191,7 +247,11 @@ extension ImagePipeline {
     submit(load) { [self] in
       switch ending.result {
       case .success(let metrics):
-        core.withLock { _ in load.transfer = metrics }
+        core.withLock { _ in
+          load.transfer = metrics
+          load.timing.ended = monotonicNanoseconds()
+          load.timing.wireByteCount += metrics.bytesReceived
+        }
         guard let received = ending.received else { return }
         take(load.exchange.received(received), in: load, isOnWorkThread: true)
       case .failure(let error):
@@ -218,6 +278,7 @@ extension ImagePipeline {
       return delay
     }
     guard let delay else { return false }
+    currentDelegate?.imagePipeline(self, for: load.request, didReceive: .willTryAgain(after: delay))
     DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + delay) { [self] in
       let goesOn = core.withLock { _ in
         guard case .backingOff = load.phase else { return false }
@@ -250,7 +311,8 @@ extension ImagePipeline {
       load.item = nil
       core.withdraw(load)
       if outcome.source == .network { core.recordSuccess(load.host, now: Double(now) / 1e9) }
-      let original = Original(outcome, tries: load.tries, transfer: load.transfer)
+      let original = Original(
+        outcome, tries: load.tries, transfer: load.transfer, timing: load.timing)
       let admitted = core.admitDownloads(now: now)
       if case .ended = load.phase { return ([], original, false, admitted) }
       let isUpdate = load.isRevalidating
@@ -310,7 +372,10 @@ extension ImagePipeline {
       let request = follower.load.request
       var response: ImageResponse?
       if isChanged {
-        if var container = try? renderPrint(request, from: original, cancellation: CancellationFlag()) {
+        var timing = PrintTiming()
+        let rendered = try? renderPrint(
+          request, from: original, cancellation: CancellationFlag(), timing: &timing)
+        if var container = rendered {
           container.freshUntil = original.outcome.freshUntil
           configuration.memoryCache?.store(container, for: request.cacheKey)
           storePrint(container, of: follower.load, from: original, storage: follower.load.storage)
@@ -320,10 +385,12 @@ extension ImagePipeline {
         container.freshUntil = original.outcome.freshUntil
         configuration.memoryCache?.store(container, for: request.cacheKey)
       }
+      let delegate = currentDelegate
       for task in follower.tasks {
         var response = response
         response?.metrics = metrics(of: task, original)
         task.follow(with: response)
+        if let response { delegate?.imagePipeline(self, task: task, didReceive: .refreshed(response)) }
       }
     }
     core.withLock { core in dropIfUnused(load, in: &core) }

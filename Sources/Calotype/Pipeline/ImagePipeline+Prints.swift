@@ -3,9 +3,11 @@ import Foundation
 extension ImagePipeline {
   /// Decodes an original at the request's size and applies its processors.
   func renderPrint(
-    _ request: ImageRequest, from original: Original, cancellation: CancellationFlag
+    _ request: ImageRequest, from original: Original, cancellation: CancellationFlag,
+    timing: inout PrintTiming
   ) throws(Error) -> ImageContainer {
     var container: ImageContainer
+    timing.decodeStart = monotonicNanoseconds()
     do {
       container = try configuration.decoder.decode(
         original.data,
@@ -15,6 +17,7 @@ extension ImagePipeline {
       let cause: Error.Cause = error == .cancelled ? .cancelled : .decoding(error)
       throw Error(url: request.url, stage: .decode, cause: cause)
     }
+    timing.decodeEnd = monotonicNanoseconds()
     guard !request.processors.isEmpty else { return container }
     do {
       container.bitmap = try ImageProcessors.apply(
@@ -27,6 +30,7 @@ extension ImagePipeline {
         url: request.url, stage: .process,
         cause: .processing(identifier: processor ?? "", reason: "\(error)"))
     }
+    timing.processEnd = monotonicNanoseconds()
     return container
   }
 
@@ -37,7 +41,7 @@ extension ImagePipeline {
       configuration.diskStorage != .prints || request.cacheKey.variant.isEmpty,
       let storable = original.claimStoring()
     else { return }
-    cache.store(storable.entry, for: storable.key)
+    storable.store(in: cache)
   }
 
   func storePrint(

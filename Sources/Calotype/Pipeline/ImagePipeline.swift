@@ -94,11 +94,12 @@ public final class ImagePipeline: Sendable {
     var metrics = ImageTaskMetrics()
     metrics.tries = original.tries
     metrics.originalByteCount = original.data.count
+    metrics.wireByteCount = original.timing.wireByteCount
     metrics.transfer = original.transfer
     metrics.duration = Double(monotonicNanoseconds() - load.startTime) / 1e9
     return DataResponse(
       data: original.data, status: original.metadata.status, headers: original.metadata.headers,
-      source: original.source, metrics: metrics)
+      source: original.source, isStale: original.outcome.isStale, age: original.outcome.age, metrics: metrics)
   }
 
   /// An original's bytes and where they came from.
@@ -111,6 +112,10 @@ public final class ImagePipeline: Sendable {
     public var headers: HTTPHeaders
     /// Where they came from.
     public var source: ImageResponse.Source
+    /// Whether they are stale: see ``ImageResponse/isStale``.
+    public var isStale = false
+    /// How many seconds ago the server sent or confirmed them: see ``ImageResponse/age``.
+    public var age: Double?
     /// What it took.
     public var metrics: ImageTaskMetrics
   }

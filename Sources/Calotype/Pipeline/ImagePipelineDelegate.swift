@@ -10,8 +10,27 @@ public protocol ImagePipelineDelegate: AnyObject, Sendable {
     _ pipeline: ImagePipeline, willSend request: HTTPRequest, for imageRequest: ImageRequest
   ) async throws -> HTTPRequest
 
-  /// Called for a task's progress, previews and end.
+  /// Called when a server (401) or a proxy (407) wants credentials, once for each load. It may take its time,
+  /// as a person who is asked for a password does.
+  ///
+  /// - Parameters:
+  ///   - request: What was sent.
+  ///   - head: The answer, with the challenge in WWW-Authenticate or Proxy-Authenticate.
+  /// - Returns: The request to send instead, or `nil` to leave it at that: the load then fails with the
+  ///   status.
+  func imagePipeline(
+    _ pipeline: ImagePipeline, request: HTTPRequest, for imageRequest: ImageRequest,
+    didReceiveChallenge head: HTTPResponseHead
+  ) async -> HTTPRequest?
+
+  /// Called for a task's progress, previews, end and refreshed picture. Of what the memory cache answers only
+  /// tasks are told of, not ``ImagePipeline/image(for:)-(ImageRequest)``, which makes none.
   func imagePipeline(_ pipeline: ImagePipeline, task: ImageTask, didReceive event: ImageTask.Event)
+
+  /// Called for what happens to a download, which any number of tasks may wait for.
+  func imagePipeline(
+    _ pipeline: ImagePipeline, for imageRequest: ImageRequest,
+    didReceive event: ImagePipeline.DownloadEvent)
 }
 
 extension ImagePipelineDelegate {
@@ -20,6 +39,32 @@ extension ImagePipelineDelegate {
     _ pipeline: ImagePipeline, willSend request: HTTPRequest, for imageRequest: ImageRequest
   ) async throws -> HTTPRequest { request }
 
+  /// Has no credentials.
+  public func imagePipeline(
+    _ pipeline: ImagePipeline, request: HTTPRequest, for imageRequest: ImageRequest,
+    didReceiveChallenge head: HTTPResponseHead
+  ) async -> HTTPRequest? { nil }
+
   /// Does nothing.
   public func imagePipeline(_ pipeline: ImagePipeline, task: ImageTask, didReceive event: ImageTask.Event) {}
+
+  /// Does nothing.
+  public func imagePipeline(
+    _ pipeline: ImagePipeline, for imageRequest: ImageRequest,
+    didReceive event: ImagePipeline.DownloadEvent
+  ) {}
+}
+
+extension ImagePipeline {
+  /// Something that happened to a download.
+  public enum DownloadEvent: Sendable {
+    /// A request was handed to the transport: the first, a redirect's, or another try.
+    case sent(HTTPRequest)
+    /// A request has ended: with the head of its response, where one came, and what the transfer took.
+    case ended(HTTPResponseHead?, Result<HTTPTransferMetrics, HTTPTransportError>)
+    /// It failed in a way that may pass, and is tried again after so many seconds.
+    case willTryAgain(after: Double)
+    /// The original and the print, as far as they are kept, have been stored. It took so many seconds.
+    case stored(seconds: Double)
+  }
 }

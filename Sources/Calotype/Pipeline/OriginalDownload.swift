@@ -14,16 +14,38 @@ final class OriginalDownload: HTTPReceiver {
     var isCancelled = false
   }
 
-  private let request: HTTPRequest
+  let request: HTTPRequest
   /// Bytes that are there already, and the whole length, where the request asks for the rest of a body.
   private let resumeOffset: Int
   private let resumeTotal: Int?
+  /// Makes what keeps the body while it comes, where it can be gone on with later.
+  private let makeKeeper: (@Sendable (HTTPResponseHead, Double, Double) -> PartKeeper?)?
   private let onProgress: @Sendable (ImageTask.Progress) -> Void
   private let onCompletion: @Sendable (Ending) -> Void
   private let handle = Lock(Handle())
   private let requestTime = wallClockSeconds()
 
-  // Sound without a lock: receivers are called by one transfer, one call after the other.
+  /// Held while the body is touched: pieces of it are taken out on another thread.
+  private let guardian = Lock(Keeping())
+
+  private struct Keeping {
+    var keeper: PartKeeper?
+    var hasAsked = false
+    /// Bytes that were handed to the keeper.
+    var keptCount = 0
+    var isScheduled = false
+    var hasEnded = false
+  }
+
+  /// A piece is kept from this many bytes on.
+  private static let pieceLength = 64 << 10
+  /// How long a piece may still grow, in nanoseconds. What is there before needs no keeping.
+  private static let patience = 5_000_000
+  /// From here on a download counts as a long one, of which each piece is kept at once.
+  private static let longDownload = 0.03
+
+  // Sound without a lock: receivers are called by one transfer, one call after the other; the body is also
+  // touched by the keeper's thread, under the guardian.
   nonisolated(unsafe) private var head: HTTPResponseHead?
   nonisolated(unsafe) private var responseTime = 0.0
   nonisolated(unsafe) private var offset = 0
@@ -33,12 +55,14 @@ final class OriginalDownload: HTTPReceiver {
 
   init(
     _ request: HTTPRequest, resumeOffset: Int = 0, resumeTotal: Int? = nil,
+    makeKeeper: (@Sendable (HTTPResponseHead, Double, Double) -> PartKeeper?)? = nil,
     onProgress: @escaping @Sendable (ImageTask.Progress) -> Void,
     onCompletion: @escaping @Sendable (Ending) -> Void
   ) {
     self.request = request
     self.resumeOffset = resumeOffset
     self.resumeTotal = resumeTotal
+    self.makeKeeper = makeKeeper
     self.onProgress = onProgress
     self.onCompletion = onCompletion
   }
@@ -77,8 +101,47 @@ final class OriginalDownload: HTTPReceiver {
 
   func didReceive(_ bytes: UnsafeRawBufferPointer) {
     guard !isOutOfMemory else { return }
-    isOutOfMemory = !body.append(bytes)
-    onProgress(ImageTask.Progress(completed: offset + body.count, total: total))
+    let (count, isAppended) = guardian.withLock { keeping in
+      let isAppended = body.append(bytes)
+      schedule(&keeping)
+      return (body.count, isAppended)
+    }
+    isOutOfMemory = !isAppended
+    onProgress(ImageTask.Progress(completed: offset + count, total: total))
+  }
+
+  // MARK: Keeping what has come
+
+  /// Arranges for what has come to be kept, where there is enough of it and it is not all there in a moment.
+  private func schedule(_ keeping: inout Keeping) {
+    guard let makeKeeper, !keeping.isScheduled, body.count - keeping.keptCount >= Self.pieceLength else {
+      return
+    }
+    if !keeping.hasAsked {
+      keeping.hasAsked = true
+      keeping.keeper = head.flatMap { makeKeeper($0, requestTime, responseTime) }
+    }
+    guard keeping.keeper != nil else { return }
+    keeping.isScheduled = true
+    let isLong = wallClockSeconds() - responseTime > Self.longDownload
+    PartKeeper.queue.asyncAfter(deadline: .now() + .nanoseconds(isLong ? 0 : Self.patience)) { [self] in
+      keepArrived()
+    }
+  }
+
+  private func keepArrived() {
+    let taken = guardian.withLock { keeping -> (PartKeeper, Data)? in
+      guard !keeping.hasEnded, let keeper = keeping.keeper else { return nil }
+      let piece = body.copy(from: keeping.keptCount)
+      keeping.keptCount = body.count
+      return (keeper, piece)
+    }
+    guard let (keeper, piece) = taken else { return }
+    keeper.keep(piece)
+    guardian.withLock { keeping in
+      keeping.isScheduled = false
+      if !keeping.hasEnded { schedule(&keeping) }
+    }
   }
 
   func didComplete(_ result: Result<HTTPTransferMetrics, HTTPTransportError>) {
@@ -88,10 +151,14 @@ final class OriginalDownload: HTTPReceiver {
       let message = isOutOfMemory ? "there is no memory for the response" : "there was no response"
       result = .failure(HTTPTransportError(.other, url: request.url, message: message))
     }
-    let received = head.map {
-      CachedExchange.Received(
-        head: $0, body: body.takeData(), requestTime: requestTime, responseTime: responseTime)
+    let (data, keeper) = guardian.withLock { keeping in
+      keeping.hasEnded = true
+      return (body.takeData(), keeping.keeper)
     }
+    var received = head.map {
+      CachedExchange.Received(head: $0, body: data, requestTime: requestTime, responseTime: responseTime)
+    }
+    received?.parts = keeper
     onCompletion(Ending(received: received, result: result))
   }
 }

@@ -48,10 +48,26 @@ final class OriginalLoad: @unchecked Sendable {
   /// How often the server was asked, redirects not counted.
   var tries = 0
   var transfer: HTTPTransferMetrics?
+  /// When its stages were.
+  var timing = Timing()
+  /// Whether the delegate was asked for credentials.
+  var wasChallenged = false
   /// Whether the server is asked behind an answer that was given already.
   var isRevalidating = false
   /// The prints that were made from a stale original and are made again if it has changed.
   var followers: [Follower] = []
+
+  /// Moments on the monotonic clock, in nanoseconds; 0 for those that have not been.
+  struct Timing: Sendable {
+    /// It began to wait for a place among the downloads.
+    var enqueued: UInt64 = 0
+    /// The last request was handed to the transport.
+    var sent: UInt64 = 0
+    /// The last response was whole.
+    var ended: UInt64 = 0
+    /// Bytes that travelled, of all transfers.
+    var wireByteCount = 0
+  }
 
   /// A print that was delivered from a stale original.
   struct Follower {
@@ -75,12 +91,17 @@ final class Original: Sendable {
   let outcome: CachedExchange.Outcome
   let tries: Int
   let transfer: HTTPTransferMetrics?
+  let timing: OriginalLoad.Timing
   private let isStored = Atomic<Bool>(false)
 
-  init(_ outcome: CachedExchange.Outcome, tries: Int, transfer: HTTPTransferMetrics?) {
+  init(
+    _ outcome: CachedExchange.Outcome, tries: Int, transfer: HTTPTransferMetrics?,
+    timing: OriginalLoad.Timing = .init()
+  ) {
     self.outcome = outcome
     self.tries = tries
     self.transfer = transfer
+    self.timing = timing
   }
 
   var data: Data { outcome.body }

@@ -34,6 +34,12 @@ struct BodyBuffer: ~Copyable {
     return true
   }
 
+  /// A copy of the bytes from a position on.
+  func copy(from start: Int) -> Data {
+    guard let memory, start < count else { return Data() }
+    return Data(bytes: memory + start, count: count - start)
+  }
+
   /// Gives the bytes away and is empty afterwards.
   mutating func takeData() -> Data {
     guard count > 0, var memory else { return Data() }

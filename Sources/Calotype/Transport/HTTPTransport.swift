@@ -102,6 +102,14 @@ public struct HTTPTransportError: Swift.Error, Hashable, Sendable, CustomStringC
     case other
   }
 
+  /// Whether there was no way to the server, or none that held, rather than an answer that is no good.
+  var isAboutTheWay: Bool {
+    switch code {
+    case .nameNotFound, .connectionFailed, .offline, .timedOut, .connectionLost: true
+    default: false
+    }
+  }
+
   /// The kind of failure.
   public var code: Code
   /// The address that was asked.

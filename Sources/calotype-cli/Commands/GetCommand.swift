@@ -63,8 +63,16 @@ enum GetCommand {
       if interruption.isInterrupted { return Interruption.exitStatus }
       throw Failure(error.description)
     }
-    exchange.cache?.flush()
     try write(response, arguments)
+    if let revalidate = response.revalidate {
+      // Who reads the answer need not wait for what is asked behind it.
+      if !arguments.has("output") { close(1) }
+      let work = Task { await revalidate() }
+      interruption.whenInterrupted { work.cancel() }
+      await work.value
+    }
+    // A hit leaves nothing to write but its last use, which other processes may write as well.
+    if response.effort.requests > 0 { exchange.cache?.flush() }
     return 0
   }
 
@@ -119,6 +127,11 @@ enum GetCommand {
     json.add("headers", json: "[\(headers.joined(separator: ","))]")
     json.add("body_base64", response.body.base64EncodedString())
     json.add("source", response.source.rawValue)
+    if response.isStale { json.add("stale", true) }
+    json.add("requests", response.effort.requests)
+    if let transfer = response.effort.transfers.last {
+      json.add("transfer", json: TransferText.json(transfer))
+    }
     return json.object
   }
 }

@@ -14,6 +14,8 @@ extension CachedExchange {
   struct Stored {
     var key: String
     var entry: DataCacheEntry
+    /// The keys of the pieces that a part is read from.
+    var pieces: [String] = []
 
     var response: StoredHTTPResponse {
       StoredHTTPResponse(metadata: entry.metadata, bodyLength: entry.body.count)
@@ -23,18 +25,26 @@ extension CachedExchange {
   /// The key of an address's first response.
   private func key(for request: HTTPRequest) -> String {
     let address = ImageRequest.normalizedAddress(request.url.absoluteString)
-    let credentials = request.headers.fields.filter { field in
-      ["authorization", "cookie"].contains { field.name.equalsIgnoringASCIICase($0) }
-    }
+    let credentials = request.headers.values("Authorization")
     guard !credentials.isEmpty else { return address }
     // The credentials themselves are not to be found on the disk.
-    let digest = EntryName(
-      key: credentials.map { "\($0.name.lowercased()):\($0.value)" }.joined(separator: "\n"))
-    return "\(address)\nfor \(digest.path)"
+    return "\(address)\nfor \(EntryName(key: credentials.joined(separator: "\n")).path)"
+  }
+
+  /// Whether what was answered to a request with credentials may be used for others (RFC 9111, section 3.5).
+  private static func isForAll(_ metadata: DataCacheMetadata) -> Bool {
+    !CacheControl(metadata.headers).flags.isDisjoint(with: [.isPublic, .mustRevalidate])
   }
 
   func storedResponses(for request: HTTPRequest) -> [Stored] {
     let key = key(for: request)
+    let found = storedResponses(for: request, under: key)
+    guard found.isEmpty, request.headers.contains("Authorization") else { return found }
+    let address = ImageRequest.normalizedAddress(request.url.absoluteString)
+    return storedResponses(for: request, under: address).filter { Self.isForAll($0.entry.metadata) }
+  }
+
+  private func storedResponses(for request: HTTPRequest, under key: String) -> [Stored] {
     guard let cache, let first = cache.entry(for: key) else { return [] }
     var found = [Stored(key: key, entry: first)]
     let vary = HTTPVary(first.metadata.headers)
@@ -48,7 +58,9 @@ extension CachedExchange {
   /// The part of a response that is kept for a request.
   func storedPart(for request: HTTPRequest) -> Stored? {
     let key = partKey(key(for: request))
-    return cache?.entry(for: key).map { Stored(key: key, entry: $0) }
+    return cache.flatMap { PartPieces.read(key, from: $0) }.map {
+      Stored(key: key, entry: $0.entry, pieces: $0.keys)
+    }
   }
 
   private func partKey(_ key: String) -> String { key + "\npart" }
@@ -60,15 +72,19 @@ extension CachedExchange {
 
   /// A new entry with the key that it belongs under.
   func storable(_ entry: DataCacheEntry) -> Storable {
-    let key = key(for: request)
+    var key = key(for: request)
     if entry.metadata.kind == .partial { return Storable(key: partKey(key), entry: entry) }
+    if request.headers.contains("Authorization"), Self.isForAll(entry.metadata) {
+      key = ImageRequest.normalizedAddress(request.url.absoluteString)
+    }
     guard let first = stored.first(where: { $0.key == key })?.entry ?? cache?.entry(for: key) else {
-      return Storable(key: key, entry: entry)
+      return Storable(key: key, entry: entry, replaced: partKeys)
     }
     let vary = HTTPVary(first.metadata.headers)
     let isForOthers =
       vary != .fields([]) && !vary.matches(request.headers, stored: first.metadata.requestHeaders)
-    return Storable(key: isForOthers ? variantKey(key, vary, request) : key, entry: entry)
+    return Storable(
+      key: isForOthers ? variantKey(key, vary, request) : key, entry: entry, replaced: partKeys)
   }
 
   /// A part that came, joined to one that is stored.
@@ -93,23 +109,32 @@ extension CachedExchange {
     data[data.startIndex + range.lowerBound..<data.startIndex + range.upperBound]
   }
 
-  /// Keeps what came of a download that was broken off, joined to what was there before.
-  func keepPart(_ received: Received) {
-    guard mode != .noStore else { return }
-    if received.head.status == 206,
-      let index = stored.firstIndex(where: { $0.entry.metadata.kind == .partial })
-    {
-      if let joined = joined(received, to: index) { cache?.store(joined, for: stored[index].key) }
-      return
+  /// What keeps a response's body while it comes; `nil` where it could not be gone on with. Reads no disk.
+  func partKeeper(
+    for head: HTTPResponseHead, requestTime: Double, responseTime: Double
+  ) -> PartKeeper? {
+    guard keepsParts, mode != .noStore, let cache else { return nil }
+    if let (held, base) = restAskedFor, head.status == 206 {
+      guard case .append = ResumePolicy.answer(head, to: base) else { return nil }
+      return PartKeeper(cache: cache, key: held.key, metadata: held.entry.metadata, start: base.offset)
     }
+    guard head.status == 200 else { return nil }
     let wasDecoded =
-      received.head.headers["Content-Encoding"] != nil && received.head.decodedLength(for: request) == nil
+      head.headers["Content-Encoding"] != nil && head.decodedLength(for: request) == nil
     let storage = policy.storage(
-      of: received.head, for: request, mode: mode, requestTime: received.requestTime,
-      responseTime: received.responseTime,
-      body: .init(length: received.body.count, isComplete: false, wasDecoded: wasDecoded))
-    guard let metadata = storage.metadata, metadata.kind == .partial else { return }
-    store(storable(DataCacheEntry(metadata: metadata, body: received.body)))
+      of: head, for: request, mode: mode, requestTime: requestTime, responseTime: responseTime,
+      body: .init(length: 1, isComplete: false, wasDecoded: wasDecoded))
+    guard let metadata = storage.metadata, metadata.kind == .partial else { return nil }
+    return PartKeeper(cache: cache, key: partKey(key(for: request)), metadata: metadata, start: 0)
+  }
+
+  /// Keeps what came of a download that was broken off, behind what was there before.
+  func keepPart(_ received: Received) {
+    let keeper =
+      received.parts
+      ?? partKeeper(
+        for: received.head, requestTime: received.requestTime, responseTime: received.responseTime)
+    _ = keeper?.finish(received.body)
   }
 
   /// Drops what a response to an unsafe method ends.

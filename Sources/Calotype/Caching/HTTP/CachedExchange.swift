@@ -28,6 +28,8 @@ package final class CachedExchange: @unchecked Sendable {
     package var requestTime: Double
     /// When the head came, in seconds since 1970.
     package var responseTime: Double
+    /// What has kept the body while it came.
+    var parts: PartKeeper?
 
     package init(head: HTTPResponseHead, body: Data, requestTime: Double, responseTime: Double) {
       self.head = head
@@ -47,6 +49,8 @@ package final class CachedExchange: @unchecked Sendable {
     package var source: ImageResponse.Source
     /// Whether a stored response was used although it is stale.
     package var isStale = false
+    /// How many seconds ago the server sent or confirmed what is stored; `nil` where it did just now.
+    package var age: Double?
     /// What is to be stored, once the body is found good: see ``CachedExchange/store(_:)``.
     package var storable: Storable?
     /// Whether the server is to be asked behind this answer: see ``CachedExchange/revalidate()``.
@@ -61,6 +65,14 @@ package final class CachedExchange: @unchecked Sendable {
   package struct Storable: Sendable {
     var key: String
     var entry: DataCacheEntry
+    /// The keys of the part that it was made from, which nobody needs any more.
+    var replaced: [String] = []
+
+    /// Stores it. Writes the disk.
+    func store(in cache: (any DataCaching)?) {
+      cache?.store(entry, for: key)
+      for key in replaced { cache?.remove(key) }
+    }
   }
 
   /// What the server was asked.
@@ -73,6 +85,8 @@ package final class CachedExchange: @unchecked Sendable {
   let policy: HTTPCachePolicy
   let mode: ImageRequest.CachePolicy
   let cache: (any DataCaching)?
+  /// Whether the beginning of a download that is broken off is kept, to be gone on with.
+  package var keepsParts = true
   private let options: HTTPClient.Options
   private let clock: @Sendable () -> Double
 
@@ -86,6 +100,8 @@ package final class CachedExchange: @unchecked Sendable {
   private var freshUntil = Double.infinity
   /// Answers that fitted nothing; bounded, so that a confused server is not asked for ever.
   private var rejections = 0
+  /// Where the pieces are of what is whole now.
+  private var pieces: [String] = []
 
   /// Creates an exchange by HTTP's rules alone.
   package convenience init(
@@ -112,6 +128,12 @@ package final class CachedExchange: @unchecked Sendable {
   /// download. An answer of 206 continues behind them.
   package var resumeOffset: Int {
     if case .rest(_, let base) = question { base.offset } else { 0 }
+  }
+
+  /// The part whose rest was asked for.
+  var restAskedFor: (held: Stored, base: ResumePolicy.Base)? {
+    guard case .rest(let index, let base) = question, stored.indices.contains(index) else { return nil }
+    return (stored[index], base)
   }
 
   /// The whole length of a download that is gone on with, where it is known.
@@ -158,6 +180,7 @@ package final class CachedExchange: @unchecked Sendable {
 
   /// Takes the server's answer. May write the disk.
   package func received(_ received: Received) -> Step {
+    if let parts = received.parts { pieces += parts.wait() }
     switch question {
     case .plain: return accept(received)
     case .whether(let revalidation): return received304(received, revalidation)
@@ -181,13 +204,19 @@ package final class CachedExchange: @unchecked Sendable {
 
   /// Stores what an outcome said is to be stored. Writes the disk.
   package func store(_ storable: Storable) {
-    cache?.store(storable.entry, for: storable.key)
-    // What was a part is whole now.
-    if storable.entry.metadata.kind == .original,
-      let part = stored.first(where: { $0.entry.metadata.kind == .partial })
-    {
-      cache?.remove(part.key)
-    }
+    storable.store(in: cache)
+  }
+
+  /// The keys of the part that is kept for the request, with all of its pieces.
+  var partKeys: [String] {
+    let kept = stored.filter { $0.entry.metadata.kind == .partial }.flatMap { $0.pieces + [$0.key] }
+    return Array(Set(kept + pieces))
+  }
+
+  /// Drops the part that is kept for the request.
+  private func dropPart() {
+    for key in partKeys { cache?.remove(key) }
+    pieces = []
   }
 
   // MARK: Asking
@@ -225,9 +254,15 @@ package final class CachedExchange: @unchecked Sendable {
 
   private func receivedRest(_ received: Received, _ index: Int, _ base: ResumePolicy.Base) -> Step {
     switch ResumePolicy.answer(received.head, to: base) {
+    case .replace where received.head.status == 206:
+      // All of it, although the rest was asked for.
+      var whole = received
+      whole.head.status = 200
+      whole.head.headers["Content-Range"] = nil
+      return accept(whole)
     case .replace, .failed: return accept(received)
     case .askWhole:
-      cache?.remove(stored[index].key)
+      dropPart()
       return askWhole(received)
     case .append(let end, let total):
       let joined = joined(received, to: index)
@@ -241,9 +276,10 @@ package final class CachedExchange: @unchecked Sendable {
       case .incomplete where joined.map { $0.body.count > base.offset } ?? false:
         // A server that sends ranges in portions: keep what there is and ask for what comes behind it.
         if let joined { cache?.store(joined, for: stored[index].key) }
+        pieces = stored[index].pieces + pieces
         return begin()
       case .incomplete, .broken:
-        cache?.remove(stored[index].key)
+        dropPart()
         return askWhole(received)
       }
     }
@@ -312,6 +348,7 @@ package final class CachedExchange: @unchecked Sendable {
     return follow(
       Outcome(
         head: reply.head, body: body, metadata: entry.metadata, source: source, isStale: isStale,
+        age: age.flatMap { $0.isFinite ? $0 : nil },
         wantsRevalidation: revalidates, freshUntil: 0, wasRedirected: redirects > 0))
   }
 

@@ -34,6 +34,12 @@ struct HTTPCachePolicy: Hashable, Sendable {
     return freshness.isFresh ? now + freshness.lifetime - freshness.age : now
   }
 
+  /// How many seconds ago a response was sent or confirmed; `nil` where that is not known.
+  func age(of metadata: DataCacheMetadata, now: Double) -> Double? {
+    let age = freshness(of: metadata, now: now).age
+    return age.isFinite ? age : nil
+  }
+
   func freshness(of metadata: DataCacheMetadata, fields: HTTPCachingFields, now: Double) -> HTTPFreshness {
     let lifetime = fields.lifetime(
       status: metadata.status, responseTime: metadata.responseTime, now: now,
