@@ -28,7 +28,7 @@ import Testing
       while start < end {
         let next = min(start + (32 << 10), end)
         // As a network does it, and not all at once.
-        steps += [.body(Array(whole[start..<next])), .pause(milliseconds: 2)]
+        steps += [.body(Array(whole[start..<next])), .pause(milliseconds: 4)]
         start = next
       }
       if end < length {
