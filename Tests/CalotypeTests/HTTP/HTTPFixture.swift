@@ -65,7 +65,7 @@ struct HTTPFixture {
 
 /// Waits for something that tells nobody when it happens.
 func waitUntil(_ what: String, _ isThere: () -> Bool) async throws {
-  for _ in 0..<2000 {
+  for _ in 0..<12_000 {
     if isThere() { return }
     try await Task.sleep(for: .milliseconds(5))
   }
