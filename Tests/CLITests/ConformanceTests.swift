@@ -6,7 +6,7 @@ import Testing
 /// HTTP's rules of caching as `calotype get` shows them: each case is some requests one after the other, each
 /// by a process of its own, what the server answers to them, and where each answer must come from. Cases run
 /// side by side on one cache folder.
-@Suite struct ConformanceTests {
+@Suite(.serialized) struct ConformanceTests {
   @Test(arguments: ConformanceCases.groups.keys.sorted())
   func keepsToTheRules(_ group: String) async throws {
     let bench = try ConformanceBench()
@@ -15,7 +15,7 @@ import Testing
       var waiting = cases[...]
       var running = 0
       while let next = waiting.popFirst() {
-        if running == 6 {
+        if running == 4 {
           for fault in await tasks.next() ?? [] { Issue.record("\(fault)") }
           running -= 1
         }

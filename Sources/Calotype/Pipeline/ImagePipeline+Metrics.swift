@@ -11,10 +11,18 @@ extension ImagePipeline {
     of task: ImageTask, _ original: Original?, _ container: ImageContainer? = nil,
     print timing: PrintTiming = .init()
   ) -> ImageTaskMetrics {
+    metrics(since: task.startTime, original, container, print: timing)
+  }
+
+  /// What a wait took that began at a moment of the monotonic clock, in nanoseconds.
+  func metrics(
+    since startTime: UInt64, _ original: Original?, _ container: ImageContainer? = nil,
+    print timing: PrintTiming = .init()
+  ) -> ImageTaskMetrics {
     var metrics = ImageTaskMetrics()
-    metrics.duration = Double(monotonicNanoseconds() - task.startTime) / 1e9
+    metrics.duration = Double(monotonicNanoseconds() - startTime) / 1e9
     metrics.decodedByteCount = container?.cost ?? 0
-    let origin = Double(task.startTime)
+    let origin = Double(startTime)
     func add(_ stage: ImageTaskMetrics.Stage, _ start: Double, _ end: Double) {
       guard end > start else { return }
       metrics.stages.append(

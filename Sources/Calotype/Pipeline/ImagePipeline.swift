@@ -91,15 +91,10 @@ public final class ImagePipeline: Sendable {
       cancel(load)
     }
     let original = try result.get()
-    var metrics = ImageTaskMetrics()
-    metrics.tries = original.tries
-    metrics.originalByteCount = original.data.count
-    metrics.wireByteCount = original.timing.wireByteCount
-    metrics.transfer = original.transfer
-    metrics.duration = Double(monotonicNanoseconds() - load.startTime) / 1e9
     return DataResponse(
       data: original.data, status: original.metadata.status, headers: original.metadata.headers,
-      source: original.source, isStale: original.outcome.isStale, age: original.outcome.age, metrics: metrics)
+      source: original.source, isStale: original.outcome.isStale, age: original.outcome.age,
+      metrics: metrics(since: load.startTime, original))
   }
 
   /// An original's bytes and where they came from.

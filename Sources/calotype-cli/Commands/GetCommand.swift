@@ -49,12 +49,18 @@ enum GetCommand {
     guard arguments.operands.count == 1 else { throw UsageError("get takes one URL") }
     let request = try request(arguments, url: try Arguments.address(arguments.operands[0]))
     let exchange = SingleRequest(
-      transport: CurlTransport(configuration: try Session.transportConfiguration(arguments)),
+      transport: LazyTransport(configuration: try Session.transportConfiguration(arguments)),
       cache: try Session.diskCache(arguments), mode: try arguments.cachePolicy(),
       followsRedirects: !arguments.has("no-follow"),
       retries: try arguments.integer("retries", in: 0...100) ?? 0)
+    let begun = exchange.begin(request)
+    if let response = begun.response {
+      // A hit needs no other thread, and leaves nothing to be written.
+      try write(response, arguments)
+      return 0
+    }
     let interruption = Interruption()
-    let work = Task { try await exchange.send(request) }
+    let work = Task { try await exchange.finish(begun) }
     interruption.whenInterrupted { work.cancel() }
     let response: SingleRequest.Response
     do {
@@ -71,8 +77,7 @@ enum GetCommand {
       interruption.whenInterrupted { work.cancel() }
       await work.value
     }
-    // A hit leaves nothing to write but its last use, which other processes may write as well.
-    if response.effort.requests > 0 { exchange.cache?.flush() }
+    exchange.cache?.flush()
     return 0
   }
 

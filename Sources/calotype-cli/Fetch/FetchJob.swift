@@ -145,6 +145,8 @@ final class FetchJob: Sendable {
         (DispatchTime.now().uptimeNanoseconds - started.uptimeNanoseconds) / 1_000_000)
       result.source = picture.source
       result.tries = picture.metrics.tries
+      result.metrics = picture.metrics
+      result.staleAge = picture.staleAge
       result.width = picture.size?.width
       result.height = picture.size?.height
       result.format = picture.format
@@ -179,6 +181,7 @@ final class FetchJob: Sendable {
     var size: PixelSize?
     var source: ImageResponse.Source
     var metrics: ImageTaskMetrics
+    var staleAge: Double?
   }
 
   private func picture(_ row: Row, _ index: AddressTable.Index) async throws -> Picture {
@@ -193,7 +196,7 @@ final class FetchJob: Sendable {
       return Picture(
         data: response.data, bitmap: bitmap, format: info.format, size: info.displaySize,
         source: response.source,
-        metrics: response.metrics)
+        metrics: response.metrics, staleAge: response.isStale ? response.age : nil)
     }
     let task = parts.session.pipeline.task(for: request)
     let isCancelled = state.withLock { state in
@@ -211,7 +214,7 @@ final class FetchJob: Sendable {
         cancellation: CancellationFlag())
     return Picture(
       data: data, bitmap: response.image, format: format, size: response.image.size, source: response.source,
-      metrics: response.metrics)
+      metrics: response.metrics, staleAge: response.isStale ? response.age : nil)
   }
 
   private static func decodeForSheet(_ data: Data) throws -> Bitmap {

@@ -25,6 +25,10 @@ struct FetchResult: Sendable {
   var file: String?
   var sha256: String?
   var tries = 0
+  /// What it took, where it was asked for in this run.
+  var metrics: ImageTaskMetrics?
+  /// How many seconds ago the server sent or confirmed a stale picture.
+  var staleAge: Double?
   var milliseconds = 0
   var errorCode: String?
   var errorMessage: String?
@@ -45,6 +49,12 @@ struct FetchResult: Sendable {
     json.add("sha256", sha256)
     json.add("tries", tries)
     json.add("milliseconds", milliseconds)
+    if let staleAge { json.add("stale_age", Int(staleAge)) }
+    if let metrics {
+      json.add("wire_bytes", metrics.wireByteCount)
+      json.add("decoded_bytes", metrics.decodedByteCount)
+      json.add("stages", json: TransferText.json(metrics.stages))
+    }
     json.add("error", errorCode)
     json.add("message", errorMessage)
     return json.object

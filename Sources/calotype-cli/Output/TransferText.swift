@@ -20,6 +20,16 @@ enum TransferText {
     return json.object
   }
 
+  /// An object: of each stage when it began and ended, in milliseconds from the row's start.
+  static func json(_ stages: [ImageTaskMetrics.StageTime]) -> String {
+    var json = JSONText()
+    for time in stages {
+      let ends = [time.start, time.end].map { Format.decimal($0 * 1000, 3) }
+      json.add(time.stage.rawValue, json: "[\(ends.joined(separator: ","))]")
+    }
+    return json.object
+  }
+
   /// With three digits after the point; `nil` for a moment that did not occur.
   static func milliseconds(_ seconds: Double) -> String? {
     seconds > 0 ? Format.decimal(seconds * 1000, 3) : nil

@@ -13,20 +13,40 @@ struct SingleRequest: Sendable {
     var revalidate: (@Sendable () async -> Void)?
   }
 
-  var transport: CurlTransport
+  var transport: any HTTPTransport
   var cache: DiskCache?
   var mode: ImageRequest.CachePolicy
   var followsRedirects: Bool
   var retries: Int
 
-  /// The response, from the cache or the server.
-  func send(_ request: HTTPRequest) async throws -> Response {
+  /// What the cache says of a request, before anything is asked.
+  struct Begun: Sendable {
+    var request: HTTPRequest
+    var exchange: CachedExchange
+    var step: CachedExchange.Step
+
+    /// The answer, where the cache has it and nobody need be asked.
+    var response: Response? {
+      guard case .finished(let outcome) = step, !outcome.wantsRevalidation else { return nil }
+      return Response(
+        head: outcome.head, body: outcome.body, source: outcome.source, isStale: outcome.isStale)
+    }
+  }
+
+  /// Looks in the cache.
+  func begin(_ request: HTTPRequest) -> Begun {
     var options = HTTPClient.Options()
     options.followsRedirects = followsRedirects
     let exchange = CachedExchange(request: request, mode: mode, cache: cache, options: options)
+    return Begun(request: request, exchange: exchange, step: exchange.begin())
+  }
+
+  /// The response, from the cache or the server.
+  func finish(_ begun: Begun) async throws -> Response {
+    let (request, exchange) = (begun.request, begun.exchange)
     var effort = CachedExchange.Effort()
     let outcome = try await exchange.run(
-      on: transport, retry: RetryPolicy(maximumTries: retries + 1), effort: &effort)
+      from: begun.step, on: transport, retry: RetryPolicy(maximumTries: retries + 1), effort: &effort)
     guard let outcome else {
       // The Fetch standard's mode is an error then; a request that says so itself is answered by the cache
       // (RFC 9111, section 5.2.1.7).

@@ -16,14 +16,16 @@ extension CachedExchange {
   /// Cancelling the Swift task cancels the transfer under way, and a wait for another try.
   ///
   /// - Parameters:
+  ///   - first: What ``begin()`` gave, where it was called already.
   ///   - transport: Sends the requests.
   ///   - retry: Whether and when what failed is tried again; never by default.
   ///   - effort: What it took is added here.
   /// - Returns: The response, or `nil` where nothing stored can answer and the request forbids asking.
   package func run(
-    on transport: any HTTPTransport, retry: RetryPolicy = .never, effort: inout Effort
+    from first: Step? = nil, on transport: any HTTPTransport, retry: RetryPolicy = .never,
+    effort: inout Effort
   ) async throws(HTTPTransportError) -> Outcome? {
-    var step = begin()
+    var step = first ?? begin()
     var tries = 0
     var generator = SystemRandomNumberGenerator()
     while true {
