@@ -35,7 +35,7 @@ final class ImageListCursor: @unchecked Sendable {
 
   /// The next rows: at least one, unless the list has ended; no more than can be had without waiting.
   func batch() async throws(ImageListError) -> [ImageListRow] {
-    let result: Result<[ImageListRow], ImageListError> = await withUnsafeContinuation { continuation in
+    let result: Result<[ImageListRow], ImageListError> = await withCheckedContinuation { continuation in
       queue.async { continuation.resume(returning: self.read()) }
     }
     return try result.get()

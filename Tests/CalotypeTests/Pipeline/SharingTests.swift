@@ -124,7 +124,9 @@ import Testing
   }
 
   @Test func headersAreSentAndKeepTheirEntriesApart() async throws {
-    let fixture = PipelineFixture(disk: true) { .respond(body: Data($0.headers["Accept-Language"]!.utf8)) }
+    let fixture = PipelineFixture(disk: true) {
+      .respond(headers: ["Vary": "Accept-Language"], body: Data($0.headers["Accept-Language"]!.utf8))
+    }
     let german = ImageRequest(url: url("/a"), headers: ["Accept-Language": "de"])
     let english = ImageRequest(url: url("/a"), headers: ["Accept-Language": "en"])
     async let first = fixture.pipeline.image(for: german)
