@@ -53,7 +53,7 @@ let package = Package(
       name: "Calotype",
       dependencies: [
         "CCurl", "CSQLite", "CXXHash", "CWebP", "CAVIF", "CGIF", "CLCMS2", "CJPEGDecode", "CJPEGEncode",
-        "CPNGDecode", "CPNGEncode",
+        "CPNGDecode", "CPNGEncode", "CSystem",
         .target(name: "CHEIF", condition: .when(traits: ["HEIF"])),
         .target(name: "CJXL", condition: .when(traits: ["JXL"])),
         .target(name: "CTIFF", condition: .when(traits: ["TIFF"])),
@@ -74,9 +74,13 @@ let package = Package(
       name: "cache-writer",
       dependencies: ["Calotype"],
       path: "Tests/Helpers/cache-writer"),
+    .executableTarget(
+      name: "memory-hog",
+      dependencies: ["Calotype"],
+      path: "Tests/Helpers/memory-hog"),
     .testTarget(
       name: "CalotypeTests",
-      dependencies: ["Calotype", "TestSupport", "cache-writer"],
+      dependencies: ["Calotype", "TestSupport", "cache-writer", "memory-hog"],
       exclude: [
         "Decoding/Fixtures", "Decoding/make-fixtures.py", "Processing/Fixtures",
         "Processing/make-fixtures.py",
@@ -84,6 +88,9 @@ let package = Package(
     .testTarget(
       name: "CLITests",
       dependencies: ["TestSupport", "calotype-cli"]),
+    .testTarget(
+      name: "SnippetTests",
+      dependencies: ["TestSupport"]),
   ],
   swiftLanguageModes: [.v6]
 )

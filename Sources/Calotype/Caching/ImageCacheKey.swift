@@ -1,4 +1,5 @@
 import CXXHash
+import Foundation
 
 /// Names one print: an address (with the headers that vary it), a size and processors.
 ///
@@ -17,6 +18,9 @@ public struct ImageCacheKey: Hashable, Sendable {
     let seed = Self.hash(address, seed: Self.seed)
     hash = Int(bitPattern: UInt(truncatingIfNeeded: Self.hash(variant, seed: seed)))
   }
+
+  /// The key of the picture at an address, at its own size: that of a request for the address alone.
+  public init(_ url: URL) { self.init(address: ImageRequest.addressKey(for: url, headers: [])) }
 
   /// Another one in each process, so that nobody can send addresses that are known to collide.
   private static let seed = UInt64.random(in: .min ... .max)

@@ -25,36 +25,19 @@ enum SystemMemory {
   /// - Parameter read: Gives a small file's text, or `nil`.
   static func controlGroupLimit(read: (String) -> String?) -> Int? {
     var lowest: Int?
-    for line in (read("/proc/self/cgroup") ?? "").split(separator: "\n") {
-      // hierarchy:controllers:path; version 2's hierarchy is 0 and has no controllers.
-      let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
-      guard parts.count == 3 else { continue }
-      let root: String
-      let file: String
-      if parts[0] == "0", parts[1].isEmpty {
-        (root, file) = ("/sys/fs/cgroup", "memory.max")
-      } else if parts[1].split(separator: ",").contains("memory") {
-        (root, file) = ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
-      } else {
-        continue
-      }
-      // Inside a container the path may be the host's while the root is the container's own group, so
-      // every level is tried, and the root itself.
-      var path = parts[2].split(separator: "/").filter { $0 != ".." }
-      while true {
-        let folder = ([Substring(root)] + path).joined(separator: "/")
+    for group in ControlGroup.ofThisProcess(read: read) {
+      let file = group.version == .two ? "memory.max" : "memory.limit_in_bytes"
+      for folder in group.folders {
         if let text = read(folder + "/" + file), let limit = parseLimit(text) {
           lowest = min(lowest ?? .max, limit)
         }
-        if path.isEmpty { break }
-        path.removeLast()
       }
     }
     return lowest
   }
 
   /// A limit file's number, or `nil` for "no limit" in either version's way of saying it.
-  private static func parseLimit(_ text: String) -> Int? {
+  static func parseLimit(_ text: String) -> Int? {
     let digits = text.prefix { $0.isASCII && $0.isNumber }
     guard let value = Int(digits), value > 0, value < 1 << 60 else { return nil }
     return value

@@ -19,6 +19,14 @@ public protocol ImageDecoding: Sendable {
   ) throws(ImageDecodingError) -> ImageContainer
 }
 
+extension ImageDecoding {
+  /// Decodes the first, or only, frame: upright, in sRGB, at its own size or one that is asked for.
+  public func decode(_ data: Data, targetSize: TargetSize? = nil) throws(ImageDecodingError) -> ImageContainer
+  {
+    try decode(data, options: .init(targetSize: targetSize), cancellation: CancellationFlag())
+  }
+}
+
 /// How to decode.
 public struct ImageDecodingOptions: Hashable, Sendable {
   /// The size wanted; `nil` for the picture's own.

@@ -51,12 +51,17 @@ public struct ImageList: AsyncSequence, Sendable {
 
   /// A list on a server. It is downloaded to a temporary file when it is first read; its relative addresses
   /// are resolved against where it was found.
-  public init(url: URL, transport: any HTTPTransport, options: ImageListOptions = .init()) {
+  public init(
+    url: URL, transport: any HTTPTransport = CurlTransport.shared, options: ImageListOptions = .init()
+  ) {
     self.init(name: url.absoluteString, origin: .address(url, transport), options: options)
   }
 
   /// A service that gives its rows page by page. A page is asked for when the rows before it have been read.
-  public init(pages: ImageListPages, transport: any HTTPTransport, options: ImageListOptions = .init()) {
+  public init(
+    pages: ImageListPages, transport: any HTTPTransport = CurlTransport.shared,
+    options: ImageListOptions = .init()
+  ) {
     self.init(name: pages.address, origin: .pages(pages, transport), options: options)
   }
 
@@ -76,6 +81,13 @@ public struct ImageList: AsyncSequence, Sendable {
 
   /// Begins to read.
   public func makeAsyncIterator() -> Iterator { Iterator(self) }
+
+  /// All pictures of a short list at once. Rows without a picture are left out.
+  public func items() async throws(ImageListError) -> [ImageListItem] {
+    var items: [ImageListItem] = []
+    for try await case .item(let item) in self { items.append(item) }
+    return items
+  }
 
   /// Reads the rows in order.
   public struct Iterator: AsyncIteratorProtocol, Sendable {

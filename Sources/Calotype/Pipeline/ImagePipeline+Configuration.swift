@@ -58,6 +58,9 @@ extension ImagePipeline {
     public var headers: HTTPHeaders = [
       "User-Agent": "Calotype/\(CalotypeVersion.string)", "Accept": "image/*,*/*;q=0.8",
     ]
+    /// Whether the memory cache is emptied and waiting prefetches are cancelled when the system says that
+    /// memory is short (``MemoryPressureMonitor``); on by default.
+    public var respondsToMemoryPressure = true
     /// Threads that decode, process and read the disk cache; as many as the machine has cores, at least 2.
     public var decodingWidth = max(2, ProcessInfo.processInfo.activeProcessorCount)
 

@@ -21,6 +21,7 @@ extension ImagePipeline {
         cause: .decoding(.invalidTargetSize(width: target.width, height: target.height)))
       return ImageTask(request: request, result: .failure(error))
     }
+    watchMemory()
     let task = ImageTask(request: request, pipeline: self, startTime: monotonicNanoseconds())
     let key = PrintLoad.Key(
       print: request.cacheKey, policy: request.cachePolicy, freshness: freshness(of: request))
@@ -251,6 +252,7 @@ extension ImagePipeline {
   // MARK: Originals for their own sake
 
   func start(_ load: DataLoad, _ continuation: UnsafeContinuation<Result<Original, Error>, Never>) {
+    watchMemory()
     let begun = core.withLock { core -> OriginalLoad?? in
       guard !load.hasEnded else { return .none }
       load.continuation = continuation

@@ -32,9 +32,19 @@ public final class ImagePipeline: Sendable {
   /// Counts print loads that ended, so that a caller who missed the memory cache knows whether to look again.
   let endedLoads = Atomic<Int>(0)
 
+  let memoryMonitor: MemoryPressureMonitor
+  let watchesMemory = Atomic<Bool>(false)
+  let memoryObservation = Lock<MemoryPressureMonitor.Observation?>(nil)
+
   /// Creates a pipeline from its parts.
-  public init(configuration: Configuration) {
+  public convenience init(configuration: Configuration) {
+    self.init(configuration: configuration, memoryMonitor: .shared)
+  }
+
+  /// Creates a pipeline that listens to a monitor of the caller's.
+  init(configuration: Configuration, memoryMonitor: MemoryPressureMonitor) {
     self.configuration = configuration
+    self.memoryMonitor = memoryMonitor
     core = Lock(Core(configuration: configuration))
     workQueue = WorkQueue(label: "calotype.work", width: configuration.decodingWidth)
   }

@@ -1,11 +1,11 @@
 /// Makes strings from outside harmless where they are shown or written. One function for each place.
-package enum Escaping {
+public enum Escaping {
   /// A text for a terminal or a log: one line, nothing in it steers the terminal or turns the order of
   /// letters around. What would is written out as `\n`, `\u{1B}` and the like; a backslash stays as it is.
   ///
   /// - Parameter text: Any text. Control characters (C0, DEL, C1), bidirectional controls, line and
   ///   paragraph separators, tag characters and the byte order mark are written out.
-  package static func displaySafe(_ text: String) -> String {
+  public static func displaySafe(_ text: String) -> String {
     if text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) { return text }
     var result = ""
     result.reserveCapacity(text.utf8.count + 16)
