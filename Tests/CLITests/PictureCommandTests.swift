@@ -122,6 +122,7 @@ import Testing
     #expect((facts["decodes"] as? String)?.contains("png") == true)
     #expect(facts["ok"] as? Bool == true)
     try tool.folder.write("", to: "file")
+    #expect((facts["memory_pressure"] as? String)?.isEmpty == false)
     let wrong = try await tool("doctor", "--cache-dir", "file/below")
     #expect(wrong.status == 1)
     #expect(wrong.text.contains("is no folder"))

@@ -37,7 +37,8 @@ enum DoctorCommand {
       ("encodes", ImageEncoder.formats.map(\.rawValue).joined(separator: " ")),
       ("largest_picture", "\(ImageDecodingLimits().maximumPixelCount) pixels"),
       ("largest_original", Format.bytes(HTTPRequest.defaultMaximumResponseSize)),
-      ("memory_cache_limit", Format.bytes(MemoryCache.defaultCostLimit)), ("cache_folder", info.path),
+      ("memory_pressure", memoryPressure), ("memory_cache_limit", Format.bytes(MemoryCache.defaultCostLimit)),
+      ("cache_folder", info.path),
       ("cache_holds", "\(info.count) entries, \(Format.bytes(info.bytes))"),
       ("cache_limit", Format.bytes(info.sizeLimit)), ("cache_state", cacheProblem ?? "ok"),
     ]
@@ -53,6 +54,12 @@ enum DoctorCommand {
       }
     }
     return cacheProblem == nil ? 0 : 1
+  }
+
+  /// What says that memory is short.
+  private static var memoryPressure: String {
+    let sources = MemoryPressureMonitor.shared.sources
+    return sources.isEmpty ? "not told by this system" : sources.map(\.description).joined(separator: "; ")
   }
 
   /// What keeps the cache's folder, or the one that it would be made in, from being written.
