@@ -23,7 +23,7 @@ public struct ImageList: AsyncSequence, Sendable {
     case path(String)
     case descriptor(Int32)
     case data(Data)
-    case address(URL, any HTTPTransport)
+    case address(URL, HTTPHeaders, any HTTPTransport)
     case pages(ImageListPages, any HTTPTransport)
     case reader(@Sendable () throws(ImageListError) -> any ImageListReading)
   }
@@ -50,11 +50,12 @@ public struct ImageList: AsyncSequence, Sendable {
   }
 
   /// A list on a server. It is downloaded to a temporary file when it is first read; its relative addresses
-  /// are resolved against where it was found.
+  /// are resolved against where it was found. The headers are sent to its own origin alone.
   public init(
-    url: URL, transport: any HTTPTransport = CurlTransport.shared, options: ImageListOptions = .init()
+    url: URL, headers: HTTPHeaders = [], transport: any HTTPTransport = CurlTransport.shared,
+    options: ImageListOptions = .init()
   ) {
-    self.init(name: url.absoluteString, origin: .address(url, transport), options: options)
+    self.init(name: url.absoluteString, origin: .address(url, headers, transport), options: options)
   }
 
   /// A service that gives its rows page by page. A page is asked for when the rows before it have been read.
@@ -156,9 +157,10 @@ public struct ImageList: AsyncSequence, Sendable {
         page += 1
         if let last = pages.lastPage, page > last { return nil }
         return try await pages.open(page, transport: transport, options: list.options)
-      case .address(let url, let transport):
+      case .address(let url, let headers, let transport):
         let download = try await ImageListDownload.download(
-          url, name: list.name, transport: transport, limit: list.options.limits.maximumDownloadLength)
+          url, name: list.name, headers: headers, transport: transport,
+          limit: list.options.limits.maximumDownloadLength)
         return ImageListCursor(
           ImageListFields(list.options, listName: list.name, listURL: download.url),
           source: { download.source }, name: list.name, options: list.options)

@@ -13,31 +13,29 @@ struct ImageListDownload {
   /// Its bytes.
   var source: FileDescriptorSource
 
-  /// Downloads a list. Redirects are followed, up to 10.
+  /// Downloads a list. Redirects are followed, up to 10; the headers given stay with the first origin, since
+  /// they may hold secrets.
   static func download(
     _ url: URL, name: String, headers: HTTPHeaders = [], transport: any HTTPTransport, limit: Int
   ) async throws(ImageListError) -> ImageListDownload {
-    var url = url
-    for _ in 0...10 {
-      let receiver = try ListReceiver(name: name)
-      var request = HTTPRequest(url: url, headers: headers, priority: .high, maximumResponseSize: limit)
-      if request.headers["Accept"] == nil { request.headers["Accept"] = "*/*" }
-      let head = try await receiver.receive(request, transport: transport)
-      if (300...399).contains(head.status), head.status != 304, let location = head.headers["Location"] {
-        guard let next = URL(string: location, relativeTo: head.url)?.absoluteURL, next.scheme != nil,
-          !(head.url.scheme == "https" && next.scheme == "http")
-        else {
-          throw ImageListError(list: name, reason: "the server redirects to \(location.prefix(200)): refused")
-        }
-        url = next
-        continue
-      }
-      guard (200...299).contains(head.status) else {
-        throw ImageListError(list: name, reason: "the server answered \(head.status)")
-      }
-      return ImageListDownload(url: head.url, source: try receiver.takeSource())
+    let receiver = try ListReceiver(name: name)
+    var request = HTTPRequest(url: url, headers: headers, priority: .high, maximumResponseSize: limit)
+    if request.headers["Accept"] == nil { request.headers["Accept"] = "*/*" }
+    var options = HTTPClient.Options()
+    options.secretHeaderNames = headers.namesOfPossibleSecrets
+    let head = try await receiver.receive(request, options: options, client: HTTPClient(transport: transport))
+    guard (200...299).contains(head.status) else {
+      throw ImageListError(list: name, reason: "the server answered \(head.status)")
     }
-    throw ImageListError(list: name, reason: "the server redirects more than 10 times")
+    return ImageListDownload(url: head.url, source: try receiver.takeSource())
+  }
+}
+
+extension HTTPHeaders {
+  /// The names, in lower case, of the fields that may hold a secret: all but those that say what a client
+  /// would like to have. A redirect does not take them to another origin.
+  package var namesOfPossibleSecrets: Set<String> {
+    Set(fields.map { $0.name.lowercased() }).subtracting(["accept", "accept-language", "user-agent"])
   }
 }
 
@@ -66,13 +64,13 @@ private final class ListReceiver: HTTPReceiver {
 
   deinit { close(descriptor) }
 
-  func receive(_ request: HTTPRequest, transport: any HTTPTransport) async throws(ImageListError)
-    -> HTTPResponseHead
-  {
+  func receive(
+    _ request: HTTPRequest, options: HTTPClient.Options, client: HTTPClient
+  ) async throws(ImageListError) -> HTTPResponseHead {
     await withTaskCancellationHandler {
       await withUnsafeContinuation { continuation in
         state.withLock { $0.continuation = continuation }
-        let transfer = transport.send(request, to: self)
+        let transfer = client.load(request, options: options, receiver: self)
         let isCancelled = state.withLock { state in
           state.transfer = transfer
           return state.isCancelled

@@ -10,7 +10,7 @@ public struct ImageListPages: Hashable, Sendable {
   public var lastPage: Int?
   /// How often a page is asked for before it is given up, 3 by default.
   public var maximumTries: Int
-  /// Headers to send.
+  /// Headers to send, to the pages' own origin alone.
   public var headers: HTTPHeaders
 
   /// Creates a paged list.

@@ -20,6 +20,7 @@ struct Session {
       encoder: ImageEncoder())
     configuration.diskStorage = keepsPrints ? .automatic : .originals
     configuration.retry.maximumTries = (try arguments.integer("retries", in: 0...100) ?? 3) + 1
+    configuration.secretHeaders = headers.namesOfPossibleSecrets
     configuration.maximumConcurrentDownloads = transport.configuration.maximumConcurrentTransfers
     configuration.maximumConcurrentDownloadsPerHost = transport.configuration.maximumTransfersPerHost
     pipeline = ImagePipeline(configuration: configuration)
