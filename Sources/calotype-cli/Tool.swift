@@ -25,6 +25,13 @@ enum Tool {
 
   static func allCommands() -> [Command] { commandNames.compactMap(command) }
 
+  /// Answers `--version`; `nil` where something else is asked for.
+  static func version(_ arguments: [String]) -> Int32? {
+    guard let first = arguments.first, ["--version", "-V"].contains(first) else { return nil }
+    Terminal.standardOutput.line("calotype \(CalotypeVersion.string)")
+    return 0
+  }
+
   /// Runs a command line; the result is the exit status.
   static func run(_ arguments: [String]) async -> Int32 {
     guard let first = arguments.first else {
@@ -32,9 +39,6 @@ enum Tool {
       return 2
     }
     switch first {
-    case "--version", "-V":
-      Terminal.standardOutput.line("calotype \(CalotypeVersion.string)")
-      return 0
     case "--help", "-h", "help":
       guard arguments.count > 1 else {
         Terminal.standardOutput.write(Help.overview(allCommands()))
