@@ -248,6 +248,37 @@ import Testing
     #expect(server.requests("/0.png").count + server.requests("/1.png").count == asked)
   }
 
+  @Test(arguments: ["download", "print", "list", "pipe", "page"])
+  func interruptedItSaysWhatIsDone(waitingFor what: String) async throws {
+    let picture = try Picture.png()
+    let server = try ScriptedServer { request in request.path == "/0.png" ? .ok(picture) : .hang }
+    let tool = try Tool(), errors = tool.folder.file("errors")
+    let first = server.url("/0.png").absoluteString, second = server.url("/1.png").absoluteString
+    let list = try tool.folder.write("\(first)\n\(second)\n", to: "l.txt").path
+    let operands =
+      switch what {
+      case "download": [list]
+      case "print": [list, "--size", "9"]
+      case "list": [list, second]
+      case "pipe": [list, "-"]
+      default: [list, "--page-url", "\(server.url("/p").absoluteString)/{page}", "--retries", "99"]
+      }
+    // A pipe that stays open and gives nothing.
+    let pipe = Pipe(), output = open(errors.path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+    defer { close(output) }
+    let process = try SpawnedProgram(
+      Tool.path, ["fetch"] + operands + ["--no-cache", "--report", tool.folder.file("r").path],
+      input: pipe.fileHandleForReading.fileDescriptor, errorOutput: output)
+    try await server.waitForRequests(2)
+    process.signal(SIGINT)
+    #expect(await process.ended() == 130)
+    try pipe.fileHandleForWriting.close()
+    let said = String(decoding: try Data(contentsOf: errors), as: UTF8.self)
+    #expect(said.contains("interrupted: "), "\(said)")
+    let report = try tool.lines("r")
+    #expect(report.count <= 1 && report.allSatisfy { $0["address"] as? String == first })
+  }
+
   @Test func hostileNamesStayInTheFolder() async throws {
     let server = try server(), tool = try Tool()
     let names = [

@@ -33,10 +33,25 @@ final class ImageListCursor: @unchecked Sendable {
     }
   }
 
-  /// The next rows: at least one, unless the list has ended; no more than can be had without waiting.
+  /// The next rows: at least one, unless the list has ended; no more than can be had without waiting. Where
+  /// the task is cancelled there are none: a pipe that gives nothing holds up nobody.
   func batch() async throws(ImageListError) -> [ImageListRow] {
-    let result: Result<[ImageListRow], ImageListError> = await withCheckedContinuation { continuation in
-      queue.async { continuation.resume(returning: self.read()) }
+    let waiter = Lock<CheckedContinuation<Result<[ImageListRow], ImageListError>, Never>?>(nil)
+    @Sendable func resume(_ result: Result<[ImageListRow], ImageListError>) {
+      let continuation = waiter.withLock { waiter in
+        defer { waiter = nil }
+        return waiter
+      }
+      continuation?.resume(returning: result)
+    }
+    let result = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        waiter.withLock { $0 = continuation }
+        if Task.isCancelled { return resume(.success([])) }
+        queue.async { resume(self.read()) }
+      }
+    } onCancel: {
+      resume(.success([]))
     }
     return try result.get()
   }

@@ -64,9 +64,13 @@ enum FetchCommand {
         jsonLines: isJSON ? LineWriter(standardOutput: .standardOutput) : nil, sheet: sheet,
         progress: progress,
         isQuiet: isQuiet))
-    interruption.whenInterrupted { job.cancel() }
     progress.start()
-    await job.run(lists)
+    let work = Task { await job.run(lists) }
+    interruption.whenInterrupted {
+      job.cancel()
+      work.cancel()
+    }
+    await work.value
     progress.stop()
     let isWritten = job.parts.report?.flush() ?? true
     job.parts.jsonLines?.flush()
@@ -89,7 +93,9 @@ enum FetchCommand {
     var lists = try arguments.operands.map { operand -> ImageList in
       if operand == "-" { return ImageList(fileDescriptor: 0, options: options) }
       if Arguments.isAddress(operand) {
-        return ImageList(url: try Arguments.address(operand), transport: session.transport, options: options)
+        return ImageList(
+          url: try Arguments.address(operand), headers: session.headers, transport: session.transport,
+          options: options)
       }
       return ImageList(path: operand, options: options)
     }
