@@ -18,6 +18,8 @@ struct AddressTable {
     var height: Int
     var bytes: Int
     var source: ImageResponse.Source
+    /// The file's SHA-256, where a report asks for it.
+    var sha256: [UInt8]?
   }
 
   /// A row that waits for an address that is being loaded.
@@ -37,11 +39,13 @@ struct AddressTable {
     var width: UInt32 = 0
     var height: UInt32 = 0
     var bytes: UInt32 = 0
+    var digest: UInt32 = .max
   }
 
   private var indices: [Key: Index] = [:]
   private var entries: [Entry] = []
   private var names = ByteArena()
+  private var digests = ByteArena()
   private var errors: [(code: String, message: String)] = []
   private var errorNumbers: [String: UInt32] = [:]
 
@@ -68,9 +72,12 @@ struct AddressTable {
     case 1:
       return .done(
         Result(
-          name: entry.nameLength == 0 ? nil : names.text(at: entry.nameOrError, length: entry.nameLength),
+          name: entry.nameLength == 0
+            ? nil
+            : String(decoding: names.bytes(at: entry.nameOrError, length: entry.nameLength), as: UTF8.self),
           format: ImageFormat.allCases[Int(entry.format)], width: Int(entry.width), height: Int(entry.height),
-          bytes: Int(entry.bytes), source: ImageResponse.Source.allCases[Int(entry.source)]))
+          bytes: Int(entry.bytes), source: ImageResponse.Source.allCases[Int(entry.source)],
+          sha256: entry.digest == .max ? nil : Array(digests.bytes(at: entry.digest, length: 32))))
     default:
       let error = errors[Int(entry.nameOrError)]
       return .failed(code: error.code, message: error.message)
@@ -89,8 +96,9 @@ struct AddressTable {
       entry.bytes = UInt32(clamping: result.bytes)
       if let name = result.name {
         entry.nameLength = UInt16(clamping: name.utf8.count)
-        entry.nameOrError = names.add(name)
+        entry.nameOrError = names.add(Array(name.utf8))
       }
+      if let digest = result.sha256 { entry.digest = digests.add(digest) }
     case .failed(let code, let message):
       entry.state = 2
       entry.nameOrError = number(ofError: code, message)
@@ -110,14 +118,14 @@ struct AddressTable {
   }
 }
 
-/// Texts end to end in blocks, so that a million small ones cost their bytes and nothing else.
+/// Bytes end to end in blocks, so that a million small texts cost their bytes and nothing else.
 struct ByteArena {
   private static let blockSize = 1 << 20
   private var blocks: [[UInt8]] = []
 
-  /// Adds a text of less than 64 KB; the result finds it again.
-  mutating func add(_ text: String) -> UInt32 {
-    let bytes = Array(text.utf8.prefix(Int(UInt16.max)))
+  /// Adds less than 64 KB; the result finds them again.
+  mutating func add(_ bytes: [UInt8]) -> UInt32 {
+    let bytes = bytes.prefix(Int(UInt16.max))
     if blocks.isEmpty || blocks[blocks.count - 1].count + bytes.count > Self.blockSize {
       blocks.append([])
       blocks[blocks.count - 1].reserveCapacity(Self.blockSize)
@@ -127,9 +135,9 @@ struct ByteArena {
     return UInt32(clamping: offset)
   }
 
-  /// The text at a place.
-  func text(at offset: UInt32, length: UInt16) -> String {
-    let block = blocks[Int(offset) / Self.blockSize], start = Int(offset) % Self.blockSize
-    return String(decoding: block[start..<(start + Int(length))], as: UTF8.self)
+  /// The bytes at a place.
+  func bytes(at offset: UInt32, length: UInt16) -> ArraySlice<UInt8> {
+    let start = Int(offset) % Self.blockSize
+    return blocks[Int(offset) / Self.blockSize][start..<(start + Int(length))]
   }
 }

@@ -111,7 +111,14 @@ final class FetchJob: Sendable {
       }
       switch next {
       case .wait: gate.beginWaitingRow()
-      case .done(let outcome): repeatOutcome(outcome, for: row, from: address)
+      case .done(let outcome):
+        guard parts.folder != nil else { return repeatOutcome(outcome, for: row, from: address) }
+        // The list is read on while the file is made.
+        gate.beginLoad()
+        group.addTask {
+          self.repeatOutcome(outcome, for: row, from: address)
+          self.gate.endLoad(waitingRows: 0)
+        }
       case .load(let index):
         gate.beginLoad()
         group.addTask { await self.load(row, index, address) }
@@ -156,13 +163,13 @@ final class FetchJob: Sendable {
         result.file = file
       }
       result.bytes = picture.data?.count ?? picture.metrics.originalByteCount
-      if parts.report != nil || parts.jsonLines != nil { result.sha256 = picture.data.map(Digest.sha256) }
+      if isReported { result.sha256 = picture.data.map(Digest.sha256) }
       let received = picture.source == .network ? picture.metrics.originalByteCount : 0
       finish(result, picture: picture.bitmap, received: received)
       return .done(
         AddressTable.Result(
           name: row.name, format: picture.format, width: result.width ?? 0, height: result.height ?? 0,
-          bytes: result.bytes ?? 0, source: picture.source))
+          bytes: result.bytes ?? 0, source: picture.source, sha256: result.sha256))
     } catch {
       let (code, message) = Self.describe(error)
       if code == "cancelled" || isCancelled { return nil }
@@ -192,7 +199,7 @@ final class FetchJob: Sendable {
       let response = try await parts.session.pipeline.data(for: request)
       // The transport has checked the length; the header tells that it is a picture, and within the limits.
       let info = try ImageDecoder().inspect(response.data, limits: .init())
-      let bitmap = parts.sheet == nil ? nil : try Self.decodeForSheet(response.data)
+      let bitmap = !isOnSheet(row) ? nil : try Self.decodeForSheet(response.data)
       return Picture(
         data: response.data, bitmap: bitmap, format: info.format, size: info.displaySize,
         source: response.source,
@@ -234,19 +241,19 @@ final class FetchJob: Sendable {
       var result = FetchResult(row: row.number, name: row.title, address: row.url.absoluteString, status: .ok)
       (result.source, result.bytes, result.format, result.file) = (.disk, size, format, file)
       var bitmap: Bitmap?
-      if parts.report != nil || parts.jsonLines != nil || parts.sheet != nil {
+      if isReported || isOnSheet(row) {
         guard let data = folder.read(file), let info = try? ImageDecoder().inspect(data, limits: .init())
         else { continue }
         (result.width, result.height) = (info.displaySize.width, info.displaySize.height)
         result.sha256 = Digest.sha256(data)
-        if parts.sheet != nil { bitmap = try? Self.decodeForSheet(data) }
+        if isOnSheet(row) { bitmap = try? Self.decodeForSheet(data) }
       }
       state.withLock { $0.totals.alreadyThere += 1 }
       finish(result, picture: bitmap)
       return .done(
         AddressTable.Result(
           name: name, format: format, width: result.width ?? 0, height: result.height ?? 0, bytes: size,
-          source: .disk))
+          source: .disk, sha256: result.sha256))
     }
     return nil
   }
@@ -262,6 +269,10 @@ final class FetchJob: Sendable {
     }
   }
 
+  private var isReported: Bool { parts.report != nil || parts.jsonLines != nil }
+
+  private func isOnSheet(_ row: Row) -> Bool { parts.sheet != nil && row.number <= SheetCell.limit }
+
   // MARK: Rows
 
   /// Gives a further row of an address what the first one got: a file of its own, a line of its own.
@@ -273,24 +284,19 @@ final class FetchJob: Sendable {
       finish(result, picture: nil)
     case .done(let first):
       (result.source, result.bytes, result.format) = (first.source, first.bytes, first.format)
-      (result.width, result.height) = (first.width, first.height)
+      (result.width, result.height, result.sha256) = (first.width, first.height, first.sha256)
       var bitmap: Bitmap?
       if let folder = parts.folder, let name = row.name, let firstName = first.name {
         let ending = PictureOutput.fileExtension(first.format), file = "\(name).\(ending)"
         let origin = Digest.stableHash("\(address) \(identity)")
-        result.file = file
         do {
-          let isThere = folder.size(of: file, origin: origin) != nil
-          if !isThere || parts.report != nil || parts.jsonLines != nil || parts.sheet != nil {
-            guard let data = folder.read("\(firstName).\(ending)") else {
-              throw Failure("\(firstName).\(ending) has gone while it was to be copied")
-            }
-            if !isThere { try folder.write(data, to: file, origin: origin) }
-            if parts.report != nil || parts.jsonLines != nil { result.sha256 = Digest.sha256(data) }
-            if parts.sheet != nil { bitmap = try? Self.decodeForSheet(data) }
+          if folder.size(of: file, origin: origin) == nil {
+            try folder.duplicate("\(firstName).\(ending)", as: file, origin: origin)
           }
+          result.file = file
+          if isOnSheet(row) { bitmap = folder.read(file).flatMap { try? Self.decodeForSheet($0) } }
         } catch {
-          (result.status, result.file, result.errorCode) = (.failed, nil, "not_written")
+          (result.status, result.errorCode, result.sha256) = (.failed, "not_written", nil)
           result.errorMessage = Self.describe(error).message
         }
       }
@@ -309,7 +315,7 @@ final class FetchJob: Sendable {
       if result.status == .ok { counts.done += 1 } else { counts.failed += 1 }
       counts.bytes += received
     }
-    if parts.report != nil || parts.jsonLines != nil {
+    if isReported {
       let line = result.line
       parts.report?.write(line)
       parts.jsonLines?.write(line)
@@ -358,7 +364,7 @@ final class FetchJob: Sendable {
     case let error as ImagePipeline.Error: (error.code, error.message)
     case let error as ImageDecodingError: (error.code, error.description)
     case let error as ImageEncodingError: ("not_encoded", error.description)
-    case let error as Failure: ("not_written", error.message)
+    case let error as Failure: (error.code, error.message)
     case is CancellationError: ("cancelled", "cancelled")
     default: ("other", "\(error)")
     }

@@ -23,7 +23,7 @@ struct FetchResult: Sendable {
   var height: Int?
   var format: ImageFormat?
   var file: String?
-  var sha256: String?
+  var sha256: [UInt8]?
   var tries = 0
   /// What it took, where it was asked for in this run.
   var metrics: ImageTaskMetrics?
@@ -46,7 +46,7 @@ struct FetchResult: Sendable {
     json.add("height", height)
     json.add("format", format?.rawValue)
     json.add("file", file)
-    json.add("sha256", sha256)
+    json.add("sha256", sha256.map(Digest.hexadecimal))
     json.add("tries", tries)
     json.add("milliseconds", milliseconds)
     if let staleAge { json.add("stale_age", Int(staleAge)) }

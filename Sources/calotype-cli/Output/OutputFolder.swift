@@ -46,7 +46,7 @@ final class OutputFolder: Sendable {
 
   /// Writes a file, in place of one of its name, and notes in it what it was made from.
   func write(_ data: Data, to name: String, origin: UInt64? = nil) throws {
-    let temporary = ".\(counter.add(1, ordering: .relaxed).newValue)-\(getpid()).calotype-part"
+    let temporary = temporaryName()
     var file = openat(descriptor, ".", temporaryFileFlag | O_WRONLY | O_CLOEXEC, 0o666)
     let isNameless = file >= 0
     if !isNameless {
@@ -72,6 +72,30 @@ final class OutputFolder: Sendable {
       unlinkat(descriptor, temporary, 0)
       throw error
     }
+  }
+
+  /// Gives a file that was made here a second name. Both names are one file as long as nobody writes into
+  /// it; where the file system cannot do that, or counts too many names, it is copied.
+  func duplicate(_ original: String, as name: String, origin: UInt64) throws {
+    if size(of: original, origin: origin) != nil, link(original, name) { return }
+    guard let data = read(original) else {
+      throw Failure("\(display(original)) has gone while it was to be copied")
+    }
+    try write(data, to: name, origin: origin)
+  }
+
+  private func link(_ original: String, _ name: String) -> Bool {
+    if linkat(descriptor, original, descriptor, name, 0) == 0 { return true }
+    guard errno == EEXIST else { return false }
+    let temporary = temporaryName()
+    guard linkat(descriptor, original, descriptor, temporary, 0) == 0 else { return false }
+    // Renaming does nothing where both are names of one file already.
+    defer { unlinkat(descriptor, temporary, 0) }
+    return renameat(descriptor, temporary, descriptor, name) == 0
+  }
+
+  private func temporaryName() -> String {
+    ".\(counter.add(1, ordering: .relaxed).newValue)-\(getpid()).calotype-part"
   }
 
   private func setOrigin(_ origin: UInt64, of file: Int32) {

@@ -4,19 +4,20 @@ import Foundation
 
 /// Checksums.
 enum Digest {
-  /// SHA-256 in hexadecimal.
-  static func sha256(_ data: Data) -> String {
+  /// SHA-256: 32 bytes.
+  static func sha256(_ data: Data) -> [UInt8] {
     var digest = [UInt8](repeating: 0, count: 32)
     data.withUnsafeBytes { bytes in
       _ = SHA256(bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, &digest)
     }
+    return digest
+  }
+
+  /// Bytes in hexadecimal.
+  static func hexadecimal(_ bytes: [UInt8]) -> String {
     let digits = Array("0123456789abcdef".utf8)
-    var text: [UInt8] = []
-    for byte in digest {
-      text.append(digits[Int(byte >> 4)])
-      text.append(digits[Int(byte & 15)])
-    }
-    return String(decoding: text, as: UTF8.self)
+    return String(
+      decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 
   /// A number for a text that is the same in every run.
