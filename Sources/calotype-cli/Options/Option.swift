@@ -108,6 +108,10 @@ struct UsageError: Error {
 
 /// Work that failed, with a message for the person: exit status 1.
 struct Failure: Error {
+  var code: String
   var message: String
-  init(_ message: String) { self.message = message }
+  init(_ message: String, code: String = "not_written") {
+    self.message = message
+    self.code = code
+  }
 }

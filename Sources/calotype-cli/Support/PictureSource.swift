@@ -21,12 +21,7 @@ struct PictureSource {
   /// The original's bytes; an address's through the pipeline.
   func data(_ session: Session) async throws -> Data {
     if Arguments.isAddress(operand) {
-      let url = try Arguments.address(operand)
-      do {
-        return try await session.pipeline.data(for: request(url, session)).data
-      } catch {
-        throw Failure(error.message)
-      }
+      return try await session.pipeline.data(for: request(try Arguments.address(operand), session)).data
     }
     return try fileData()
   }
@@ -41,33 +36,30 @@ struct PictureSource {
 
   /// The bytes of a file or of standard input.
   func fileData() throws -> Data {
-    if operand == "-" {
-      guard let data = try FileHandle.standardInput.read(upToCount: Self.maximumFileSize), !data.isEmpty
-      else {
-        throw Failure("there is nothing on standard input")
+    var handle = FileHandle.standardInput
+    if operand != "-" {
+      let file = open(operand, O_RDONLY | O_CLOEXEC)
+      guard file >= 0 else { throw Failure(OutputFolder.message(errno), code: "not_read") }
+      handle = FileHandle(fileDescriptor: file, closeOnDealloc: true)
+      var status = stat()
+      if fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+        throw Failure("is a folder", code: "not_read")
       }
-      return data
     }
-    let file = open(operand, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { throw Failure(OutputFolder.message(errno)) }
-    let handle = FileHandle(fileDescriptor: file, closeOnDealloc: true)
-    var status = stat()
-    if fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { throw Failure("is a folder") }
-    guard status.st_size <= Self.maximumFileSize else {
-      throw Failure("is larger than \(Format.bytes(Self.maximumFileSize))")
+    // A pipe or a device does not say how much it will give.
+    let data = try handle.read(upToCount: Self.maximumFileSize + 1) ?? Data()
+    guard data.count <= Self.maximumFileSize else {
+      throw Failure("is larger than \(Format.bytes(Self.maximumFileSize))", code: "not_read")
     }
-    return try handle.readToEnd() ?? Data()
+    if operand == "-", data.isEmpty { throw Failure("there is nothing on standard input", code: "not_read") }
+    return data
   }
 
   /// The picture, as the options want it.
   func picture(_ session: Session, _ output: PictureOutput) async throws -> ImageContainer {
     if Arguments.isAddress(operand) {
       let url = try Arguments.address(operand)
-      do {
-        return try await session.pipeline.task(for: request(url, session, output: output)).response.container
-      } catch {
-        throw Failure(error.message)
-      }
+      return try await session.pipeline.task(for: request(url, session, output: output)).response.container
     }
     let cancellation = CancellationFlag()
     var container = try ImageDecoder().decode(
