@@ -21,8 +21,8 @@ func system(_ name: String, pkgConfig: String?, apt: String, brew: String) -> Ta
 let toolLinkerSettings: [LinkerSetting] = [
   .unsafeFlags(
     [
-      "-static-stdlib", "-lCoreFoundation", "-l_FoundationICU", "-l_FoundationCShims", "-l_FoundationCollections",
-      "-lstdc++",
+      "-static-stdlib", "-lCoreFoundation", "-l_FoundationICU", "-l_FoundationCShims",
+      "-l_FoundationCollections", "-lstdc++",
     ], .when(platforms: [.linux], configuration: .release))
 ]
 
