@@ -7,5 +7,12 @@ signal(SIGPIPE, SIG_IGN)
 let arguments = Array(CommandLine.arguments.dropFirst())
 // What can be said at once is said before any thread is started.
 if let status = Tool.version(arguments) { exit(status) }
-Task { exit(await Tool.run(arguments)) }
+Task {
+  let status = await Tool.run(arguments)
+  let error = Terminal.outputError.load(ordering: .relaxed)
+  if error != 0 {
+    Terminal.standardError.line("calotype: standard output: \(OutputFolder.message(error))")
+  }
+  exit(status == 0 && error != 0 ? 1 : status)
+}
 dispatchMain()

@@ -158,4 +158,45 @@ import Testing
     #expect(result.status == 1)
     #expect(result.errorText.contains("/dev/zero: is larger than 1.1 GB"), "\(result.errorText)")
   }
+
+  @Test func aPipeIsWrittenIntoNotReplaced() async throws {
+    let tool = try CLITests.Tool()
+    try tool.folder.write(try Picture.png(), to: "a.png")
+    let fifo = tool.folder.file("pipe").path
+    #expect(mkfifo(fifo, 0o600) == 0)
+    async let read = runProcess("cat", [fifo])
+    let result = try await tool("thumbnail", "a.png", "-o", "pipe", "--size", "9", "--format", "png")
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(try ImageDecoder().inspect(try await read.output).displaySize.width == 9)
+  }
+
+  @Test func aFullDiskBehindStandardOutputIsAFailure() async throws {
+    let tool = try CLITests.Tool()
+    try tool.folder.write(try Picture.png(), to: "a.png")
+    let result = try await runProcess(
+      "/bin/sh", ["-c", "'\(CLITests.Tool.path)' info '\(tool.folder.file("a.png").path)' >/dev/full"])
+    #expect(result.status == 1)
+    #expect(result.errorText.contains("standard output: No space left on device"))
+  }
+
+  @Test func aRepeatedAddressTakesTheRoomOfOneFile() async throws {
+    let picture = try Picture.png()
+    let server = try ScriptedServer { _ in .ok(picture) }
+    let tool = try CLITests.Tool(), address = server.url("/a.png").absoluteString
+    try tool.folder.write("name,icon\n" + (0..<50).map { "N\($0),\(address)\n" }.joined(), to: "l.csv")
+    try FileManager.default.createDirectory(at: tool.folder.file("out"), withIntermediateDirectories: true)
+    try tool.folder.write("mine", to: "out/N7.png")
+    let result = try await tool("fetch", "l.csv", "-o", "out", "--report", "r", "--sheet", "s.html")
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(tool.names("out").count == 50)
+    let numbers = try (0..<50).map {
+      let path = tool.folder.file("out/N\($0).png").path
+      return try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? Int
+    }
+    #expect(Set(numbers).count == 1)
+    #expect(try tool.data("out/N7.png") == picture)
+    let sums = Set(try tool.lines("r").map { $0["sha256"] as? String })
+    #expect(sums.count == 1 && sums.first??.count == 64)
+    #expect(server.requests.count == 1)
+  }
 }

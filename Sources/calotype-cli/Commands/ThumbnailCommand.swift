@@ -57,7 +57,11 @@ enum ThumbnailCommand {
           let name =
             toFolder
             ? "\(names.reserve(source.title)).\(PictureOutput.fileExtension(format))" : url.lastPathComponent
-          try folder?.write(data, to: name)
+          if toFolder {
+            try folder?.write(data, to: name)
+          } else {
+            try OutputFolder.write(data, toPath: path)
+          }
           report(operand, toFolder ? "\(path)/\(name)" : path, data, container, format, arguments)
         } catch {
           if Task.isCancelled { break }

@@ -39,8 +39,6 @@ final class HTMLSheet: ContactSheet {
   }
 
   func finish(_ summary: String) throws {
-    let url = URL(fileURLWithPath: path)
-    let folder = try OutputFolder(path: url.deletingLastPathComponent().path)
     let (cells, failures) = state.withLock { ($0.cells.sorted { $0.row < $1.row }, $0.failures) }
     var html = Data(Self.head(title: title, summary: summary, count: cells.count, failures: failures).utf8)
     for cell in cells {
@@ -48,7 +46,7 @@ final class HTMLSheet: ContactSheet {
       html += try spool.read(upToCount: cell.length) ?? Data()
     }
     html += Data(Self.foot.utf8)
-    try folder.write(html, to: url.lastPathComponent)
+    try OutputFolder.write(html, toPath: path)
   }
 
   private static func html(_ cell: SheetCell) throws -> String {

@@ -28,6 +28,25 @@ final class OutputFolder: Sendable {
 
   deinit { close(descriptor) }
 
+  /// Writes a file that a person named. A device or a pipe is written into, as `/dev/stdout`; a rename would
+  /// put a file in its place.
+  static func write(_ data: Data, toPath path: String) throws {
+    var status = stat()
+    if stat(path, &status) == 0, [S_IFCHR, S_IFBLK, S_IFIFO].contains(status.st_mode & S_IFMT) {
+      let file = open(path, O_WRONLY | O_CLOEXEC)
+      guard file >= 0 else { throw Failure("\(Escaping.displaySafe(path)): \(message(errno))") }
+      defer { close(file) }
+      do {
+        try FileHandle(fileDescriptor: file, closeOnDealloc: false).write(contentsOf: data)
+      } catch {
+        throw Failure("\(Escaping.displaySafe(path)): \(message(errno))")
+      }
+      return
+    }
+    let url = URL(fileURLWithPath: path)
+    try OutputFolder(path: url.deletingLastPathComponent().path).write(data, to: url.lastPathComponent)
+  }
+
   /// The extended attribute that says what a file was made from.
   private static let originAttribute = "user.calotype.origin"
 

@@ -19,7 +19,6 @@ final class PNGSheet: ContactSheet {
     let picture = try SheetDrawing(title: title, summary: summary, cells: cells).draw()
     let data = try ImageEncoder().encode(
       picture, options: ImageEncodingOptions(format: .png), cancellation: CancellationFlag())
-    let url = URL(fileURLWithPath: path)
-    try OutputFolder(path: url.deletingLastPathComponent().path).write(data, to: url.lastPathComponent)
+    try OutputFolder.write(data, toPath: path)
   }
 }

@@ -1,10 +1,14 @@
 import Calotype
 import Foundation
+import Synchronization
 
 /// Standard output or standard error: whole lines, written at once.
 struct Terminal: Sendable {
   static let standardOutput = Terminal(descriptor: 1)
   static let standardError = Terminal(descriptor: 2)
+
+  /// Why standard output could not be written, or 0.
+  static let outputError = Atomic<Int32>(0)
 
   let descriptor: Int32
 
@@ -39,7 +43,11 @@ struct Terminal: Sendable {
       while at < buffer.count {
         let count = Glibc.write(descriptor, buffer.baseAddress.map { $0 + at }, buffer.count - at)
         if count < 0, errno == EINTR { continue }
-        if count <= 0 { return }
+        if count <= 0 {
+          // A reader that has gone has read what it wanted; a full disk is a failure.
+          if errno != EPIPE, descriptor == 1 { Self.outputError.store(errno, ordering: .relaxed) }
+          return
+        }
         at += count
       }
     }
