@@ -103,9 +103,14 @@ enum CacheCommand {
       path     \(Escaping.displaySafe(info.path))
       entries  \(info.count)
       size     \(Format.bytes(info.bytes)), and \(Format.bytes(info.indexBytes)) for the index
-      limit    \(Format.bytes(info.sizeLimit))
+      limit    \(limit(info))
 
       """)
+  }
+
+  /// The limit in words: it goes by the free disk when the folder is made.
+  static func limit(_ info: DiskCache.Info) -> String {
+    info.sizeLimit > 0 ? Format.bytes(info.sizeLimit) : "2 % of the free disk, 64 MB to 1 GB"
   }
 
   private static func list(_ cache: DiskCache, _ isJSON: Bool) {

@@ -40,7 +40,7 @@ enum DoctorCommand {
       ("memory_pressure", memoryPressure), ("memory_cache_limit", Format.bytes(MemoryCache.defaultCostLimit)),
       ("cache_folder", info.path),
       ("cache_holds", "\(info.count) entries, \(Format.bytes(info.bytes))"),
-      ("cache_limit", Format.bytes(info.sizeLimit)), ("cache_state", cacheProblem ?? "ok"),
+      ("cache_limit", CacheCommand.limit(info)), ("cache_state", cacheProblem ?? "ok"),
     ]
     if arguments.has("json") {
       var json = JSONText()
