@@ -40,6 +40,7 @@ enum InfoCommand {
         Terminal.standardError.line(Escaping.displaySafe("failed: \(operand): \(message)"))
       }
     }
+    await session.pipeline.flush()
     session.diskCache?.flush()
     return failures > 0 ? 1 : 0
   }

@@ -44,6 +44,7 @@ enum ShowCommand {
           Escaping.displaySafe("failed: \(operand): \(FetchJob.describe(error).message)"))
       }
     }
+    await session.pipeline.flush()
     session.diskCache?.flush()
     return failures > 0 ? 1 : 0
   }
