@@ -194,7 +194,10 @@ private final class ProbeOperation: AsynchronousOperation, @unchecked Sendable {
     queue.maxConcurrentOperationCount = 2
     let operations = (0..<100).map { _ in ProbeOperation() }
     for operation in operations { queue.addOperation(operation) }
+    // A place that a cancelled operation frees is not to be taken before the next is cancelled too.
+    queue.isSuspended = true
     queue.cancelAllOperations()
+    queue.isSuspended = false
     await queue.drained()
     #expect(operations.allSatisfy { $0.isFinished && $0.isCancelled })
     #expect(operations.allSatisfy { $0.cancellationCount == 1 })
