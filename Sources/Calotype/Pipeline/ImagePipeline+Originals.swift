@@ -265,7 +265,7 @@ extension ImagePipeline {
   /// Arranges for another try where there is reason to; whether there is.
   private func tryAgain(_ load: OriginalLoad, after outcome: RetryPolicy.Outcome) -> Bool {
     let now = monotonicNanoseconds()
-    var generator = SystemRandomNumberGenerator()
+    var generator = JitterGenerator()
     let delay = core.withLock { core -> Double? in
       guard case .working = load.phase, !load.isRevalidating else { return nil }
       let decision = configuration.retry.decision(

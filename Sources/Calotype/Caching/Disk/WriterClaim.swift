@@ -84,7 +84,7 @@ final class WriterClaim: Sendable {
   }
 
   private static func begin(_ state: inout State, _ folder: Int32) throws(SystemError) {
-    var generator = SystemRandomNumberGenerator()
+    var generator = JitterGenerator()
     while true {
       let text = String(generator.next(), radix: 16)
       let digits = String(repeating: "0", count: 16 - text.count) + text

@@ -27,7 +27,7 @@ extension CachedExchange {
   ) async throws(HTTPTransportError) -> Outcome? {
     var step = first ?? begin()
     var tries = 0
-    var generator = SystemRandomNumberGenerator()
+    var generator = JitterGenerator()
     while true {
       switch step {
       case .ask(let request): step = try await take(request, on: transport, &effort)

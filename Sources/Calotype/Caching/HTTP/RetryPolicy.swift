@@ -156,3 +156,14 @@ struct HostRetryBudget: Hashable, Sendable {
     updated = now
   }
 }
+
+/// The system's random numbers, from a value that takes memory: the thread sanitizer fails on the address of
+/// `SystemRandomNumberGenerator`, which has none.
+struct JitterGenerator: RandomNumberGenerator {
+  private var count: UInt64 = 0
+
+  mutating func next() -> UInt64 {
+    count &+= 1
+    return UInt64.random(in: .min ... .max)
+  }
+}
