@@ -32,7 +32,8 @@ import Foundation
   }
   func handleMemoryWarning() {
     memory.removeAll()
-    queue.cancelAllOperations()
+    // Not the blocks that wait for them: Foundation crashes where one of those is let go too early.
+    operations.values.forEach { $0.cancel() }
     print("memory warning: \(operations.count) cancelled")
     operations = [:]
   }

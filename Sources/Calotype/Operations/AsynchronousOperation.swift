@@ -15,6 +15,12 @@ import Synchronization
 ///   override func didCancel() { timer.stop(); finish() }
 /// }
 /// ```
+///
+/// Foundation on Linux has a fault that concerns whoever makes operations depend on each other: an operation
+/// that is cancelled ends before what it depends on, and if it is then let go while the other still runs,
+/// the other ends in a crash. Operations of this class and ``DecodeOperation`` are safe from it. Where a
+/// `BlockOperation` depends on another operation, cancel only the other, or keep the block operation until
+/// the other has ended.
 open class AsynchronousOperation: Operation, @unchecked Sendable {
   private enum Phase {
     static let mask: UInt8 = 0x03
@@ -96,7 +102,9 @@ open class AsynchronousOperation: Operation, @unchecked Sendable {
       let (done, now) = state.compareExchange(
         expected: current, desired: next, ordering: .acquiringAndReleasing)
       if done {
-        if ends { post("isFinished") } else { run() }
+        guard ends else { return run() }
+        post("isFinished")
+        if next & Self.cancelled != 0 { leaveDependencies() }
         return
       }
       current = now

@@ -68,6 +68,12 @@ public final class DecodeOperation: Operation, @unchecked Sendable {
     cancellation.cancel()
   }
 
+  /// Runs ``main()``, unless the operation has been cancelled.
+  public override func start() {
+    super.start()
+    if isCancelled { leaveDependencies() }
+  }
+
   /// Decodes and processes, unless cancelled before.
   public override func main() {
     let result: Result<ImageContainer, ImagePipeline.Error>

@@ -189,6 +189,40 @@ private final class ProbeOperation: AsynchronousOperation, @unchecked Sendable {
     #expect(order.withLock { $0 } == ["first", "second"])
   }
 
+  /// What it depended on keeps its bare address: it must not outlive the operation.
+  @Test func aCancelledOperationMayBeLetGoBeforeWhatItDependsOn() async {
+    for kind in 0..<2 {
+      let queue = OperationQueue()
+      let dependency = ProbeOperation()
+      queue.addOperation(dependency)
+      weak var gone: Operation?
+      do {
+        let request = ImageRequest(url: URL(filePath: "/unused"))
+        let operation = kind == 0 ? ProbeOperation() : DecodeOperation(data: Data(), request: request)
+        operation.addDependency(dependency)
+        await confirmation { ended in
+          await withUnsafeContinuation { continuation in
+            operation.completionBlock = {
+              ended()
+              continuation.resume()
+            }
+            queue.addOperation(operation)
+            operation.cancel()
+          }
+        }
+        #expect(operation.isFinished && !dependency.isFinished)
+        // The queue's thread may still be on its way out of the operation's start.
+        while !operation.dependencies.isEmpty { await Task.yield() }
+        gone = operation
+        operation.completionBlock = nil
+      }
+      while gone != nil { await Task.yield() }
+      dependency.finish()
+      await queue.drained()
+      #expect(dependency.isFinished)
+    }
+  }
+
   @Test func cancelAllEmptiesAQueue() async {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 2
