@@ -64,7 +64,7 @@ public final class MemoryCache: ImageCaching {
 
   /// Creates an empty cache.
   public convenience init(configuration: Configuration = Configuration()) {
-    self.init(configuration: configuration, clock: MemoryCache.monotonicSeconds)
+    self.init(configuration: configuration, clock: { Double(monotonicNanoseconds()) * 1e-9 })
   }
 
   /// Creates an empty cache with a clock of the caller's; the clock must not go back.
@@ -110,11 +110,5 @@ public final class MemoryCache: ImageCaching {
     return Statistics(
       hits: counts.hits, misses: counts.misses, evictions: counts.evictions, cost: counts.cost,
       count: counts.count)
-  }
-
-  private static func monotonicSeconds() -> Double {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
   }
 }

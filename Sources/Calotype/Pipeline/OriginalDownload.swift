@@ -9,11 +9,6 @@ final class OriginalDownload: HTTPReceiver {
     var result: Result<HTTPTransferMetrics, HTTPTransportError>
   }
 
-  private struct Handle {
-    var transfer: (any HTTPTransfer)?
-    var isCancelled = false
-  }
-
   let request: HTTPRequest
   /// Bytes that are there already, and the whole length, where the request asks for the rest of a body.
   private let resumeOffset: Int
@@ -22,7 +17,7 @@ final class OriginalDownload: HTTPReceiver {
   private let makeKeeper: (@Sendable (HTTPResponseHead, Double, Double) -> PartKeeper?)?
   private let onProgress: @Sendable (ImageTask.Progress) -> Void
   private let onCompletion: @Sendable (Ending) -> Void
-  private let handle = Lock(Handle())
+  private let handle = TransferHandle()
   private let requestTime = wallClockSeconds()
 
   /// Held while the body is touched: pieces of it are taken out on another thread.
@@ -68,24 +63,13 @@ final class OriginalDownload: HTTPReceiver {
   }
 
   func start(on transport: any HTTPTransport) {
-    let transfer = transport.send(request, to: self)
-    let isCancelled = handle.withLock { handle in
-      handle.transfer = transfer
-      return handle.isCancelled
-    }
-    if isCancelled { transfer.cancel() }
+    handle.set(transport.send(request, to: self))
   }
 
-  func cancel() {
-    let transfer = handle.withLock { handle in
-      handle.isCancelled = true
-      return handle.transfer
-    }
-    transfer?.cancel()
-  }
+  func cancel() { handle.cancel() }
 
   func setPriority(_ priority: ImageRequest.Priority) {
-    handle.withLock { $0.transfer }?.setPriority(priority)
+    handle.setPriority(priority)
   }
 
   func didReceive(_ head: HTTPResponseHead) {
@@ -145,7 +129,7 @@ final class OriginalDownload: HTTPReceiver {
   }
 
   func didComplete(_ result: Result<HTTPTransferMetrics, HTTPTransportError>) {
-    handle.withLock { $0.transfer = nil }
+    handle.clear()
     var result = result
     if case .success = result, head == nil || isOutOfMemory {
       let message = isOutOfMemory ? "there is no memory for the response" : "there was no response"

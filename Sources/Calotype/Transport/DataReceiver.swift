@@ -85,7 +85,7 @@ extension HTTPTransport {
 func collect(
   _ request: HTTPRequest, start: (HTTPRequest, any HTTPReceiver) -> any HTTPTransfer
 ) async throws(HTTPTransportError) -> (head: HTTPResponseHead, data: Data, metrics: HTTPTransferMetrics) {
-  let canceller = Canceller()
+  let canceller = TransferHandle()
   let result = await withTaskCancellationHandler {
     await withCheckedContinuation { continuation in
       let receiver = DataReceiver(request: request) { continuation.resume(returning: $0) }
@@ -95,25 +95,4 @@ func collect(
     canceller.cancel()
   }
   return try result.get()
-}
-
-/// Cancels a transfer that may not have been started yet.
-private final class Canceller: Sendable {
-  private let state = Lock<(transfer: (any HTTPTransfer)?, isCancelled: Bool)>((nil, false))
-
-  func set(_ transfer: any HTTPTransfer) {
-    let isCancelled = state.withLock { state in
-      state.transfer = transfer
-      return state.isCancelled
-    }
-    if isCancelled { transfer.cancel() }
-  }
-
-  func cancel() {
-    let transfer = state.withLock { state in
-      state.isCancelled = true
-      return state.transfer
-    }
-    transfer?.cancel()
-  }
 }

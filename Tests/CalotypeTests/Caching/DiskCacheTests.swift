@@ -1,5 +1,6 @@
 import Calotype
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Calotype

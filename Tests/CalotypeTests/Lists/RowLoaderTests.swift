@@ -168,7 +168,7 @@ private final class FakeScreen {
   @Test func aLoaderThatIsLetGoCancelsAndTellsNobody() async {
     let fixture = PipelineFixture { _ in .hold }
     var screen: FakeScreen? = FakeScreen(fixture.pipeline)
-    weak var loader = screen?.loader
+    weak let loader = screen?.loader
     screen?.show("/1", in: 0)
     await fixture.transport.waitForRequests(1)
     screen = nil

@@ -98,7 +98,7 @@ public final class DiskCache: DataCaching {
   public convenience init(
     directory: URL = DiskCache.defaultDirectory, configuration: Configuration = Configuration()
   ) {
-    self.init(directory: directory.path, configuration: configuration, clock: FileSystem.now)
+    self.init(directory: directory.path, configuration: configuration, clock: wallClockSeconds)
   }
 
   /// Opens a cache with a clock of the caller's that gives seconds since 1970.

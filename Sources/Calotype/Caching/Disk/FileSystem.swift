@@ -159,13 +159,6 @@ enum FileSystem {
     guard count > 0 else { return nil }
     return String(decoding: bytes[..<count], as: UTF8.self)
   }
-
-  /// Now, in seconds since 1970.
-  static func now() -> Double {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
-  }
 }
 
 extension stat {

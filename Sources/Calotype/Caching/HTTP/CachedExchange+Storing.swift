@@ -49,7 +49,7 @@ extension CachedExchange {
     var found = [Stored(key: key, entry: first)]
     let vary = HTTPVary(first.metadata.headers)
     if vary != .fields([]), !vary.matches(request.headers, stored: first.metadata.requestHeaders) {
-      let variant = variantKey(key, vary, request)
+      let variant = Self.variantKey(key, vary, request.headers)
       if let entry = cache.entry(for: variant) { found.append(Stored(key: variant, entry: entry)) }
     }
     return found
@@ -63,28 +63,21 @@ extension CachedExchange {
     }
   }
 
-  private func partKey(_ key: String) -> String { key + "\npart" }
-
-  private func variantKey(_ key: String, _ vary: HTTPVary, _ request: HTTPRequest) -> String {
+  fileprivate static func variantKey(_ key: String, _ vary: HTTPVary, _ headers: HTTPHeaders) -> String {
     // A line break can stand in no address.
-    key + "\n" + vary.variantKey(for: request.headers)
+    key + "\n" + vary.variantKey(for: headers)
   }
 
-  /// A new entry with the key that it belongs under.
+  private func partKey(_ key: String) -> String { key + "\npart" }
+
+  /// A new entry with what decides where it belongs.
   func storable(_ entry: DataCacheEntry) -> Storable {
     var key = key(for: request)
     if entry.metadata.kind == .partial { return Storable(key: partKey(key), entry: entry) }
     if request.headers.contains("Authorization"), Self.isForAll(entry.metadata) {
       key = ImageRequest.normalizedAddress(request.url.absoluteString)
     }
-    guard let first = stored.first(where: { $0.key == key })?.entry ?? cache?.entry(for: key) else {
-      return Storable(key: key, entry: entry, replaced: partKeys)
-    }
-    let vary = HTTPVary(first.metadata.headers)
-    let isForOthers =
-      vary != .fields([]) && !vary.matches(request.headers, stored: first.metadata.requestHeaders)
-    return Storable(
-      key: isForOthers ? variantKey(key, vary, request) : key, entry: entry, replaced: partKeys)
+    return Storable(key: key, entry: entry, requestHeaders: request.headers, replaced: partKeys)
   }
 
   /// A part that came, joined to one that is stored.
@@ -159,6 +152,44 @@ extension CachedExchange {
       case .none: break
       case .update(let metadata), .makeStale(let metadata): cache?.updateMetadata(metadata, for: held.key)
       }
+    }
+  }
+}
+
+extension CachedExchange {
+  /// An entry that is to be stored, with what decides where it belongs.
+  package struct Storable: Sendable {
+    /// The key of the address's first response, or of a part.
+    var key: String
+    var entry: DataCacheEntry
+    /// The headers of the request that it answers.
+    var requestHeaders = HTTPHeaders()
+    /// The keys of the part that it was made from, which nobody needs any more.
+    var replaced: [String] = []
+
+    /// Of an address with several responses two may come in the same moment: the second is to find the first
+    /// and go beside it, not into its place. Addresses share the locks, by their hashes.
+    private static let places = (0..<16).map { _ in Lock(()) }
+
+    /// Stores it. Writes the disk.
+    func store(in cache: (any DataCaching)?) {
+      guard let cache else { return }
+      if HTTPVary(entry.metadata.headers) == .fields([]) {
+        cache.store(entry, for: place(in: cache))
+      } else {
+        Self.places[abs(key.hashValue % Self.places.count)].withLock { _ in
+          cache.store(entry, for: place(in: cache))
+        }
+      }
+      for key in replaced { cache.remove(key) }
+    }
+
+    private func place(in cache: any DataCaching) -> String {
+      guard entry.metadata.kind != .partial, let first = cache.entry(for: key)?.metadata else { return key }
+      let vary = HTTPVary(first.headers)
+      let isForOthers =
+        vary != .fields([]) && !vary.matches(requestHeaders, stored: first.requestHeaders)
+      return isForOthers ? CachedExchange.variantKey(key, vary, requestHeaders) : key
     }
   }
 }

@@ -61,20 +61,6 @@ package final class CachedExchange: @unchecked Sendable {
     package var wasRedirected = false
   }
 
-  /// An entry with the key that it belongs under.
-  package struct Storable: Sendable {
-    var key: String
-    var entry: DataCacheEntry
-    /// The keys of the part that it was made from, which nobody needs any more.
-    var replaced: [String] = []
-
-    /// Stores it. Writes the disk.
-    func store(in cache: (any DataCaching)?) {
-      cache?.store(entry, for: key)
-      for key in replaced { cache?.remove(key) }
-    }
-  }
-
   /// What the server was asked.
   private enum Question {
     case plain

@@ -1,19 +1,11 @@
 import Foundation
 
+import TestSupport
+
 @testable import Calotype
 
-/// A folder of a test's own that goes with it.
-final class TemporaryFolder: Sendable {
-  let path: String
-
-  init() throws {
-    var template = Array((NSTemporaryDirectory() + "/calotype-test-XXXXXX").utf8CString)
-    guard mkdtemp(&template) != nil else { throw POSIXError(.EIO) }
-    path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-  }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
-
+/// What a cache has made of its folder.
+extension TemporaryFolder {
   /// All files below, by path from here; folders are left out.
   var files: [String] {
     let all = FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
