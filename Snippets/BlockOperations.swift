@@ -14,7 +14,7 @@ import Foundation
     guard operations[app.url] == nil else { return }  // One download an address.
     let download = DownloadOperation(downloading: ImageRequest(url: app.url))
     operations[app.url] = download
-    let look = BlockOperation { [disk] in if disk.data(for: app.url) != nil { download.cancel() } }
+    let look = BlockOperation { [disk, weak download] in if disk.data(for: app.url) != nil { download?.cancel() } }
     let finish = BlockOperation { [self] in
       let stored = disk.data(for: app.url)
       let image = (stored ?? download.original?.data).flatMap { try? ImageDecoder().decode($0) }

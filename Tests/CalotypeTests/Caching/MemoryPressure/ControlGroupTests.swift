@@ -83,7 +83,9 @@ import Testing
 
     /// A real group with a limit, and a program in it that fills its memory: it has to be warned before the
     /// kernel ends it.
-    @Test(.enabled("needs the right to make a control group") { LimitedGroup.isAllowed })
+    @Test(
+      .enabled("needs the right to make a control group") { LimitedGroup.isAllowed },
+      .disabled(if: Sanitizer.isOn, "a sanitizer's own memory fills the group"))
     func aProgramInALimitedGroupIsWarnedAndGivesBack() async throws {
       let folder = try TemporaryFolder()
       let group = try LimitedGroup(bytes: 96 << 20)
