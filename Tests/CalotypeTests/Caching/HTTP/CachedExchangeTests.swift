@@ -55,6 +55,22 @@ import Testing
     #expect(outcome.freshUntil == time.now + 40)
   }
 
+  @Test func whatWasAnsweredToCredentialsIsKeptApart() throws {
+    try fetch(["Cache-Control": "max-age=60"], "mine", request: ["Authorization": "me"])
+    #expect(
+      try #require(exchange(headers: ["Authorization": "me"]).begin().outcome).body == Data("mine".utf8))
+    #expect(exchange(headers: ["Authorization": "you"]).begin().asked != nil)
+    #expect(exchange().begin().asked != nil)
+    // What the server has for everybody.
+    for (path, directive) in [("/b", "public"), ("/c", "must-revalidate")] {
+      try fetch(
+        ["Cache-Control": "max-age=60, \(directive)"], "all", at: path, request: ["Authorization": "me"])
+      for headers: HTTPHeaders in [[], ["Authorization": "you"]] {
+        #expect(try #require(exchange(path, headers: headers).begin().outcome).body == Data("all".utf8))
+      }
+    }
+  }
+
   @Test func aStaleOneIsAskedAboutAndConfirmed() throws {
     try fetch(["Cache-Control": "max-age=1", "ETag": "\"1\"", "X-Kept": "yes"], "picture")
     for _ in 0..<2 {

@@ -95,6 +95,10 @@ struct CachingRequirement: Sendable {
     .init(
       "9111 §3.4", .may, "A stored beginning is completed by asking for the rest.",
       "It is, with Range and If-Range.", "ServingSequenceTests/aBrokenDownloadIsGoneOnWith"),
+    .init(
+      "9111 §3.5", .must, "A shared cache does not use what was answered to credentials for other requests.",
+      "A private cache may. Each one's are kept apart all the same, unless the response is public or has must-revalidate.",
+      "CachedExchangeTests/whatWasAnsweredToCredentialsIsKeptApart"),
   ]
 
   private static let reusing: [CachingRequirement] = [
