@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import Foundation
 import PackageDescription
 
 /// A system library with the Debian and Homebrew packages that provide it.
@@ -25,6 +26,18 @@ let toolLinkerSettings: [LinkerSetting] = [
       "-l_FoundationCollections", "-lstdc++",
     ], .when(platforms: [.linux], configuration: .release))
 ]
+
+/// Whether the desktop's targets are part of the package: where the environment says so with CALOTYPE_DESKTOP=1,
+/// or says nothing and GTK 4 is installed. CALOTYPE_DESKTOP=0 leaves them out.
+let withDesktop: Bool = {
+  if let wish = Context.environment["CALOTYPE_DESKTOP"], !wish.isEmpty { return wish != "0" }
+  let own = Context.environment["PKG_CONFIG_PATH"]?.split(separator: ":").map(String.init) ?? []
+  let usual = [
+    "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib",
+    "/opt/homebrew/lib", "/usr/share",
+  ].map { "\($0)/pkgconfig" }
+  return (own + usual).contains { FileManager.default.fileExists(atPath: "\($0)/gtk4.pc") }
+}()
 
 let package = Package(
   name: "Calotype",
@@ -105,3 +118,15 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+if withDesktop {
+  package.products.append(.library(name: "CalotypeGTK", targets: ["CalotypeGTK"]))
+  package.targets += [
+    system("CGtk", pkgConfig: "gtk4", apt: "libgtk-4-dev", brew: "gtk4"),
+    .target(name: "CGtkObjects", dependencies: ["CGtk"], path: "Sources/Shims/CGtkObjects"),
+    .target(name: "CalotypeGTK", dependencies: ["Calotype", "CGtk", "CGtkObjects"]),
+    .testTarget(
+      name: "CalotypeGTKTests", dependencies: ["CalotypeGTK", "TestSupport"],
+      exclude: ["accessibility.py"]),
+  ]
+}

@@ -62,6 +62,12 @@ public struct Bitmap: Sendable {
     try body(UnsafeRawBufferPointer(storage.buffer))
   }
 
+  /// Where the pixels lie: for as long as any copy of the bitmap is kept.
+  package var pixelAddress: UnsafeRawPointer? { UnsafeRawPointer(storage.buffer.baseAddress) }
+
+  /// The same for all copies of a bitmap, and for nothing else while one of them is kept.
+  package var storageIdentity: ObjectIdentifier { ObjectIdentifier(storage) }
+
   /// One pixel's premultiplied components; `x` counts from the left, `y` from the top.
   public subscript(x: Int, y: Int) -> Pixel {
     precondition(x >= 0 && x < width && y >= 0 && y < height, "pixel (\(x), \(y)) is outside \(size)")
