@@ -232,7 +232,7 @@ final class FetchJob: Sendable {
 
   /// The outcome of an earlier run, where its file stands.
   private func existing(_ row: Row, origin: UInt64) -> AddressTable.Outcome? {
-    guard let folder = parts.folder, let name = row.name,
+    guard let folder = parts.folder, let name = row.name, folder.mayHold(name),
       [.default, .forceCache, .onlyIfCached].contains(parts.session.cachePolicy)
     else { return nil }
     for format in candidateFormats(row.url) {
