@@ -73,6 +73,9 @@ public struct ImageRequest: Sendable {
   /// The print's name in the caches: the normalised address, the headers, the size and the processors.
   public let cacheKey: ImageCacheKey
 
+  /// What few requests have: see ImageRequest+Extras.
+  var extrasBox: ExtrasBox?
+
   /// Creates a request.
   ///
   /// - Parameters:
@@ -100,5 +103,24 @@ public struct ImageRequest: Sendable {
     cacheKey = ImageCacheKey(
       address: ImageRequest.addressKey(for: url, headers: headers),
       variant: ImageRequest.variant(targetSize: targetSize, processors: processors))
+  }
+
+  /// Creates a request for what the program gives itself.
+  init(
+    givenAs url: URL, _ source: LocalSource, targetSize: TargetSize?, processors: [any ImageProcessing],
+    priority: Priority
+  ) {
+    self.url = url
+    self.targetSize = targetSize
+    self.processors = processors
+    self.priority = priority
+    headers = []
+    cachePolicy = .default
+    storage = .all
+    // A space cannot stand in an address, so no address from a list can be taken for it.
+    cacheKey = ImageCacheKey(
+      address: url.absoluteString + " {given}",
+      variant: ImageRequest.variant(targetSize: targetSize, processors: processors))
+    extrasBox = ExtrasBox(Extras(source: source))
   }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// A finished load: the picture and where it came from.
 public struct ImageResponse: Sendable {
   /// Where a picture came from.
@@ -10,6 +12,12 @@ public struct ImageResponse: Sendable {
     case revalidated
     /// The network.
     case network
+    /// Neither: a file, or what the program gave itself.
+    case local
+    /// The request's ``ImageRequest/placeholder``, until the picture is here.
+    case placeholder
+    /// The request's ``ImageRequest/fallback``, as the picture cannot be had.
+    case fallback
   }
 
   /// The picture's pixels.
@@ -26,6 +34,18 @@ public struct ImageResponse: Sendable {
   public var age: Double?
   /// What it took.
   public var metrics: ImageTaskMetrics
+  /// The address that it came from, where that is not the request's own: one of its
+  /// ``ImageRequest/alternatives``, or its ``ImageRequest/lowDataURL``.
+  public var alternativeURL: URL?
+  /// Why the picture could not be had, where this is the request's ``ImageRequest/fallback``.
+  public var failure: ImagePipeline.Error? { failureBox?.value }
+  var failureBox: FailureBox?
+
+  /// A failure behind a reference, so that responses stay small.
+  final class FailureBox: Sendable {
+    let value: ImagePipeline.Error
+    init(_ value: ImagePipeline.Error) { self.value = value }
+  }
 
   /// Creates a response.
   public init(

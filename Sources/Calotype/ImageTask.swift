@@ -75,6 +75,8 @@ public final class ImageTask: Sendable {
   let startTime: UInt64
   /// The load that the task waits for. Touched only under the pipeline's lock.
   nonisolated(unsafe) var load: PrintLoad?
+  /// Where else the picture may be had. Touched only by whoever ends the task's load, one load after the other.
+  nonisolated(unsafe) var attempts: ImageRequest.Attempts?
 
   init(request: ImageRequest, pipeline: ImagePipeline?, startTime: UInt64) {
     self.request = request
@@ -128,9 +130,13 @@ public final class ImageTask: Sendable {
     }
   }
 
-  /// Everything that happens to the task from now on, the end included. Each use makes a stream of its own.
+  /// Everything that happens to the task from now on, the end included. Each use makes a stream of its own. It
+  /// begins with the request's ``ImageRequest/placeholder`` where there is one and the picture is not here.
   public var events: AsyncStream<Event> {
     AsyncStream { continuation in
+      if let picture = request.placeholderImage, state.withLock({ $0.result == nil }) {
+        continuation.yield(.preview(ImageResponse(container: picture, source: .placeholder)))
+      }
       let (result, isOver) = state.withLock { state in
         let isOver = state.result != nil && !state.isFollowed
         if !isOver { state.observers.append(.events(continuation)) }

@@ -4,7 +4,8 @@ import Dispatch
 public enum RowPicture: Sendable {
   /// Nothing was asked for, or it is not here yet.
   case placeholder
-  /// The picture, and where it came from; a preview of it where its container says so.
+  /// The picture, and where it came from; a preview of it where its container says so, such as the request's
+  /// ``ImageRequest/placeholder``, and its ``ImageRequest/fallback`` where the source says so.
   case image(ImageContainer, source: ImageResponse.Source)
   /// It could not be had: the placeholder stays, with a way to try again.
   case failed(ImagePipeline.Error)
@@ -46,7 +47,22 @@ public final class RowLoader<Row: Hashable & Sendable> {
     var task: ImageTask?
     var picture = RowPicture.placeholder
 
-    var hasFailed: Bool { if case .failed = picture { true } else { false } }
+    /// Whether it is worth another try.
+    var hasFailed: Bool {
+      switch picture {
+      case .failed, .image(_, .fallback): true
+      case .placeholder, .image: false
+      }
+    }
+
+    /// Whether it shows the picture, rather than something in its place.
+    var hasPicture: Bool {
+      if case .image(let container, let source) = picture {
+        !container.isPreview && source != .fallback
+      } else {
+        false
+      }
+    }
   }
 
   private var bindings: [Row: Binding] = [:]
@@ -90,7 +106,11 @@ public final class RowLoader<Row: Hashable & Sendable> {
     lastToken += 1
     var binding = Binding(request: request, token: lastToken)
     let image = pipeline.cachedImage(for: request)
-    if let image { binding.picture = .image(image, source: .memory) }
+    if let image {
+      binding.picture = .image(image, source: .memory)
+    } else if let picture = request.placeholderImage {
+      binding.picture = .image(picture, source: .placeholder)
+    }
     bindings[row] = binding
     // What is shown although it is stale is asked about all the same.
     if image?.isFresh != true, !isSuspended { ask(for: row) }
@@ -104,8 +124,9 @@ public final class RowLoader<Row: Hashable & Sendable> {
 
   /// Tries a row's picture again, if it has failed.
   public func retry(_ row: Row) {
-    guard bindings[row]?.hasFailed == true else { return }
-    bindings[row]?.picture = .placeholder
+    guard let binding = bindings[row], binding.hasFailed else { return }
+    let placeholder = binding.request.placeholderImage
+    bindings[row]?.picture = placeholder.map { .image($0, source: .placeholder) } ?? .placeholder
     if !isSuspended { ask(for: row) }
   }
 
@@ -129,7 +150,7 @@ public final class RowLoader<Row: Hashable & Sendable> {
 
   private func askForWaiting() {
     let waiting = bindings.filter {
-      $0.value.task == nil && !$0.value.hasFailed && $0.value.picture.bitmap == nil
+      $0.value.task == nil && !$0.value.hasFailed && !$0.value.hasPicture
     }
     for (row, _) in waiting.sorted(by: { $0.value.token > $1.value.token }) { ask(for: row) }
   }
@@ -162,7 +183,7 @@ public final class RowLoader<Row: Hashable & Sendable> {
         // A row whose load was cancelled for want of memory keeps what it shows.
         guard !error.isCancelled else { return }
         // What is shown already is better than a failure to refresh it.
-        if binding.picture.bitmap == nil { show(.failed(error), in: row) }
+        if !binding.hasPicture { show(.failed(error), in: row) }
       }
     }
   }

@@ -43,16 +43,15 @@ extension ImagePipeline {
 
   /// Ends a wait for an original's bytes.
   func cancel(_ load: DataLoad) {
-    let (continuation, leftovers) = core.withLock { core in
+    let (completion, leftovers) = core.withLock { core in
       var leftovers = Leftovers()
-      guard !load.hasEnded else { return (load.continuation, leftovers) }
+      guard !load.hasEnded else { return (load.completion, leftovers) }
       load.hasEnded = true
       abandon(load, in: &core, &leftovers)
-      defer { load.continuation = nil }
-      return (load.continuation, leftovers)
+      defer { load.completion = nil }
+      return (load.completion, leftovers)
     }
-    continuation?.resume(
-      returning: .failure(Error(url: load.request.url, stage: .request, cause: .cancelled)))
+    completion?(.failure(Error(url: load.request.url, stage: .request, cause: .cancelled)))
     clear(leftovers)
   }
 

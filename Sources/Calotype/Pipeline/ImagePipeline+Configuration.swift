@@ -30,9 +30,10 @@ extension ImagePipeline {
     public var encoder: any ImageEncoding
     /// What a file's header may promise.
     public var limits = ImageDecodingLimits()
-    /// Downloads under way at once, 16 by default.
+    /// Downloads under way at once, 16 by default. Prefetches (``ImageRequest/Priority/veryLow``) keep to it
+    /// too, but take no place from anything else, so that for a while there may be that many more.
     public var maximumConcurrentDownloads = 16
-    /// Downloads from one host under way at once, 6 by default.
+    /// Downloads from one host under way at once, 6 by default; prefetches as above.
     public var maximumConcurrentDownloadsPerHost = 6
     /// In which order waiting downloads of one priority start, the oldest first by default.
     public var downloadOrder = TransferOrder.oldestFirst

@@ -11,6 +11,8 @@ extension ImagePipeline {
       case cache
       /// Asking the server.
       case download
+      /// Reading a file, or asking the program for what it gives itself.
+      case read
       /// Decoding the original.
       case decode
       /// A processor.
@@ -27,6 +29,8 @@ extension ImagePipeline {
       case notCached
       /// The transfer failed.
       case transport(HTTPTransportError)
+      /// A file, or what the program gives itself, could not be read; why.
+      case unreadable(String)
       /// The server answered with a status that has no picture.
       case status(Int)
       /// The original is not a picture that can be decoded.
@@ -41,12 +45,15 @@ extension ImagePipeline {
     public let stage: Stage
     /// What went wrong.
     public let cause: Cause
+    /// What went wrong with the request's ``ImageRequest/alternatives``, in the order in which they were tried.
+    public let alternatives: [Error]
 
     /// Creates an error.
-    public init(url: URL, stage: Stage, cause: Cause) {
+    public init(url: URL, stage: Stage, cause: Cause, alternatives: [Error] = []) {
       self.url = url
       self.stage = stage
       self.cause = cause
+      self.alternatives = alternatives
     }
 
     /// Whether the task was cancelled, rather than failed.
@@ -59,19 +66,25 @@ extension ImagePipeline {
       case .invalidRequest: "invalid_request"
       case .notCached: "not_cached"
       case .transport(let error): error.code.rawValue
+      case .unreadable: "not_read"
       case .status(let status): "http_\(status)"
       case .decoding(let error): error.code
       case .processing: "processing_failed"
       }
     }
 
-    /// What went wrong in a sentence, without the address.
+    /// What went wrong in a sentence, without the address; of the alternatives with theirs.
     public var message: String {
+      ([ownMessage] + alternatives.map(\.description)).joined(separator: "; then ")
+    }
+
+    private var ownMessage: String {
       switch cause {
       case .cancelled: "cancelled"
       case .invalidRequest(let reason): reason
       case .notCached: "not in the cache, and the network was not to be asked"
       case .transport(let error): error.message
+      case .unreadable(let reason): reason
       case .status(let status): "the server answered \(status)"
       case .decoding(let error): error.description
       case .processing(let identifier, let reason): "processor \(identifier) failed: \(reason)"

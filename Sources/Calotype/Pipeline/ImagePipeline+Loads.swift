@@ -6,9 +6,11 @@ import Foundation
 extension ImagePipeline {
   // MARK: Starting
 
-  func start(_ request: ImageRequest) -> ImageTask {
-    let readsStored = request.cachePolicy.readsStored
-    var seen = endedLoads.load(ordering: .acquiring)
+  /// - Parameter looksInMemory: Whether a print in the memory cache answers. It does not where the print is
+  ///   wanted on disk.
+  func start(_ request: ImageRequest, looksInMemory: Bool = true) -> ImageTask {
+    let readsStored = request.cachePolicy.readsStored && looksInMemory
+    let seen = endedLoads.load(ordering: .acquiring)
     if readsStored, let image = answerInMemory(for: request) {
       let result = Result<ImageResponse, Error>.success(ImageResponse(container: image, source: .memory))
       let task = ImageTask(request: request, result: result)
@@ -23,6 +25,25 @@ extension ImagePipeline {
     }
     watchMemory()
     let task = ImageTask(request: request, pipeline: self, startTime: monotonicNanoseconds())
+    guard request.extrasBox == nil else {
+      var attempts = ImageRequest.Attempts(request, sparesData: sparesData)
+      let first = attempts.next(after: nil) ?? request
+      task.attempts = attempts
+      attach(task, to: first, seen: seen, readsStored: readsStored)
+      return task
+    }
+    attach(task, to: request, seen: seen, readsStored: readsStored)
+    return task
+  }
+
+  /// Makes a task wait for a print's load, which is begun where there is none.
+  ///
+  /// - Parameters:
+  ///   - request: What the task's request has come to: it may have another address by now.
+  ///   - seen: How many loads had ended when the memory cache was looked into.
+  ///   - readsStored: Whether a print in the memory cache answers.
+  func attach(_ task: ImageTask, to request: ImageRequest, seen: Int, readsStored: Bool) {
+    var seen = seen
     let key = PrintLoad.Key(
       print: request.cacheKey, policy: request.cachePolicy, freshness: freshness(of: request))
     while true {
@@ -32,28 +53,27 @@ extension ImagePipeline {
           load.tasks.append(task)
           load.storage.formUnion(request.storage)
           task.load = load
-          if request.priority > load.priority { setPriority(request.priority, of: load, in: &core) }
+          let priority = task.priority
+          if priority > load.priority { setPriority(priority, of: load, in: &core) }
           return .joined
         }
         // A load of this print may have ended between the look in the memory cache and here.
         let ended = endedLoads.load(ordering: .relaxed)
         if readsStored, ended != seen { return .lookAgain(ended) }
-        let load = PrintLoad(key: key, request: request, priority: request.priority)
+        let load = PrintLoad(key: key, request: request, priority: task.priority)
         load.tasks.append(task)
         task.load = load
         core.prints[key] = load
         return .began(load)
       }
       switch next {
-      case .joined: return task
-      case .began(let load):
-        begin(load)
-        return task
+      case .joined: return
+      case .began(let load): return begin(load)
       case .lookAgain(let ended):
         seen = ended
         if let image = answerInMemory(for: request) {
-          task.finish(.success(ImageResponse(container: image, source: .memory)))
-          return task
+          task.finish(.success(task.response(ImageResponse(container: image, source: .memory), to: request)))
+          return
         }
       }
     }
@@ -65,7 +85,7 @@ extension ImagePipeline {
 
   private func begin(_ load: PrintLoad) {
     guard configuration.diskCache != nil, load.key.policy != .reload, load.key.policy != .noStore,
-      !load.key.print.variant.isEmpty
+      !load.key.print.variant.isEmpty, load.key.print.isLasting
     else { return awaitOriginal(of: load) }
     let item = workQueue.submit(priority: load.priority) { [self] in
       if !deliverStoredPrint(load) { awaitOriginal(of: load, isOnWorkThread: true) }
@@ -203,7 +223,7 @@ extension ImagePipeline {
         isFollowed = original.outcome.wantsRevalidation
         result = .success((container, original))
       }
-      if stores, storage.contains(.memory) {
+      if stores, storage.contains(.memory), original?.outcome.isOfAnotherVersion != true {
         configuration.memoryCache?.store(container, for: load.key.print)
       }
     }
@@ -219,7 +239,8 @@ extension ImagePipeline {
       return load.tasks
     }
     guard let tasks else { return }
-    deliver(result, source: source, isStale: isStale, age: age, timing, isFollowed: isFollowed, to: tasks)
+    deliver(
+      result, of: load, source: source, isStale: isStale, age: age, timing, isFollowed: isFollowed, to: tasks)
     if case .success((let container, let original?)) = result, stores {
       let start = monotonicNanoseconds()
       storeOriginal(original, for: load.request, storage: storage)
@@ -233,15 +254,20 @@ extension ImagePipeline {
   }
 
   private func deliver(
-    _ result: Result<(ImageContainer, Original?), Error>, source: ImageResponse.Source, isStale: Bool,
-    age: Double?, _ timing: PrintTiming, isFollowed: Bool, to tasks: [ImageTask]
+    _ result: Result<(ImageContainer, Original?), Error>, of load: PrintLoad, source: ImageResponse.Source,
+    isStale: Bool, age: Double?, _ timing: PrintTiming, isFollowed: Bool, to tasks: [ImageTask]
   ) {
     let delegate = currentDelegate
     for task in tasks {
+      if task.attempts != nil, case .failure(let error) = result {
+        tryAlternative(to: error, for: task)
+        continue
+      }
       let outcome: Result<ImageResponse, Error> = result.map { container, original in
-        ImageResponse(
+        let response = ImageResponse(
           container: container, source: source, isStale: isStale, age: age,
           metrics: metrics(of: task, original, container, print: timing))
+        return task.response(response, to: load.request)
       }
       if task.finish(outcome, isFollowed: isFollowed) {
         delegate?.imagePipeline(self, task: task, didReceive: .finished(outcome))
@@ -251,26 +277,26 @@ extension ImagePipeline {
 
   // MARK: Originals for their own sake
 
-  func start(_ load: DataLoad, _ continuation: UnsafeContinuation<Result<Original, Error>, Never>) {
+  /// - Parameter completion: Told of the end, once, from any thread.
+  func start(_ load: DataLoad, _ completion: @escaping @Sendable (Result<Original, Error>) -> Void) {
     watchMemory()
     let begun = core.withLock { core -> OriginalLoad?? in
       guard !load.hasEnded else { return .none }
-      load.continuation = continuation
+      load.completion = completion
       return .some(join(load, request: load.request, in: &core))
     }
     guard let begun else {
-      return continuation.resume(
-        returning: .failure(Error(url: load.request.url, stage: .request, cause: .cancelled)))
+      return completion(.failure(Error(url: load.request.url, stage: .request, cause: .cancelled)))
     }
     proceed(with: begun, waiter: load, isOnWorkThread: false)
   }
 
   private func finish(_ load: DataLoad, with result: Result<Original, Error>) {
-    let continuation = core.withLock { _ -> UnsafeContinuation<Result<Original, Error>, Never>? in
+    let completion = core.withLock { _ -> (@Sendable (Result<Original, Error>) -> Void)? in
       load.hasEnded = true
-      defer { load.continuation = nil }
-      return load.continuation
+      defer { load.completion = nil }
+      return load.completion
     }
-    continuation?.resume(returning: result)
+    completion?(result)
   }
 }

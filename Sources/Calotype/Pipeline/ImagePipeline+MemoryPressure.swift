@@ -1,7 +1,8 @@
 import Dispatch
 
 extension ImagePipeline {
-  /// Gives memory back: empties the memory cache, and cancels prefetches that wait.
+  /// Gives memory back: empties the memory cache, and cancels prefetches that wait, those in an
+  /// ``ImagePrefetcher``'s own queue among them.
   ///
   /// A prefetch is a load that nobody wants sooner than ``ImageRequest/Priority/veryLow``; it waits for as long
   /// as neither its download nor its decode has begun. Its tasks end with ``Error/Cause/cancelled``. What
@@ -25,6 +26,7 @@ extension ImagePipeline {
 
   private func giveMemoryBack() {
     configuration.memoryCache?.removeAll()
+    for prefetcher in prefetchers.withLock({ $0 }) { prefetcher.value?.cancelWaiting() }
     let (tasks, loads) = core.withLock { core in (core.waitingPrefetches, core.waitingDataPrefetches) }
     for task in tasks { cancel(task) }
     for load in loads { cancel(load) }

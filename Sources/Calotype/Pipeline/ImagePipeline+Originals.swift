@@ -31,6 +31,9 @@ extension ImagePipeline {
 
   func proceed(with begun: OriginalLoad?, waiter: any OriginalWaiter, isOnWorkThread: Bool) {
     if let begun {
+      if let source = begun.request.localSource {
+        return read(source, for: begun, isOnWorkThread: isOnWorkThread)
+      }
       let readsDisk = configuration.diskCache != nil && begun.key.policy != .noStore
       guard readsDisk, !isOnWorkThread else {
         return take(begun.exchange.begin(), in: begun, isOnWorkThread: isOnWorkThread)
@@ -44,7 +47,7 @@ extension ImagePipeline {
     }
   }
 
-  private func submit(_ load: OriginalLoad, _ work: @escaping @Sendable () -> Void) {
+  func submit(_ load: OriginalLoad, _ work: @escaping @Sendable () -> Void) {
     let item = workQueue.submit(priority: load.priority, work)
     core.withLock { _ in if case .working = load.phase { load.item = item } }
   }
@@ -94,7 +97,7 @@ extension ImagePipeline {
   }
 
   /// Sends a request when there is a place for it; at once where the load has a place already.
-  private func ask(_ request: HTTPRequest, for load: OriginalLoad) {
+  func ask(_ request: HTTPRequest, for load: OriginalLoad) {
     let now = monotonicNanoseconds()
     let admitted = core.withLock { core -> [OriginalLoad] in
       load.item = nil
@@ -137,6 +140,7 @@ extension ImagePipeline {
   private func startDownload(of load: OriginalLoad) {
     guard var request = core.withLock({ _ in load.asking }) else { return }
     request.priority = load.priority
+    if case .closure(let body) = load.request.localSource { return run(body, for: load) }
     guard let delegate = currentDelegate else { return send(request, for: load) }
     let hook = Task { [self, request] in
       do {
@@ -181,7 +185,7 @@ extension ImagePipeline {
   }
 
   /// Frees a download's place. Returns whether the load is still wanted.
-  private func release(_ load: OriginalLoad, keepsPlace: Bool = false) -> Bool {
+  func release(_ load: OriginalLoad, keepsPlace: Bool = false) -> Bool {
     let now = monotonicNanoseconds()
     let admitted = core.withLock { core -> [OriginalLoad]? in
       guard case .downloading = load.phase else { return nil }
@@ -293,7 +297,7 @@ extension ImagePipeline {
 
   // MARK: Ending
 
-  private func finish(_ load: OriginalLoad, with outcome: CachedExchange.Outcome, isOnWorkThread: Bool) {
+  func finish(_ load: OriginalLoad, with outcome: CachedExchange.Outcome, isOnWorkThread: Bool) {
     let status = outcome.head.status
     if outcome.source == .network,
       tryAgain(load, after: .response(status: status, headers: outcome.head.headers))
@@ -330,7 +334,7 @@ extension ImagePipeline {
   }
 
   /// Hands the failure to get an original to all who wait for it.
-  private func finish(_ load: OriginalLoad, with error: Error) {
+  func finish(_ load: OriginalLoad, with error: Error) {
     let now = monotonicNanoseconds()
     let (waiters, followers, admitted) = core.withLock {
       core -> ([any OriginalWaiter], [OriginalLoad.Follower], [OriginalLoad]) in

@@ -51,7 +51,8 @@ extension ImagePipeline {
     // A print is filed under the address that was asked for, so behind a redirect, which may lead elsewhere
     // tomorrow, it is not.
     guard let cache = configuration.diskCache, storage.contains(.diskPrint), !container.isPreview,
-      !original.outcome.wasRedirected, original.source != .network || original.outcome.storable != nil,
+      !original.outcome.wasRedirected, !original.outcome.isOfAnotherVersion, load.key.print.isLasting,
+      original.source != .network || original.outcome.storable != nil,
       !load.key.print.variant.isEmpty, isWorthStoring(container)
     else { return }
     let bitmap = container.bitmap

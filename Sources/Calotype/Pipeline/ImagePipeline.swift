@@ -32,9 +32,13 @@ public final class ImagePipeline: Sendable {
   /// Counts print loads that ended, so that a caller who missed the memory cache knows whether to look again.
   let endedLoads = Atomic<Int>(0)
 
+  private let isSparing = Atomic<Bool>(false)
+
   let memoryMonitor: MemoryPressureMonitor
   let watchesMemory = Atomic<Bool>(false)
   let memoryObservation = Lock<MemoryPressureMonitor.Observation?>(nil)
+  /// The prefetchers that are told of a want of memory.
+  let prefetchers = Lock<[WeakPrefetcher]>([])
 
   /// Creates a pipeline from its parts.
   public convenience init(configuration: Configuration) {
@@ -94,9 +98,15 @@ public final class ImagePipeline: Sendable {
   /// The original's bytes, from the disk cache or the network. They are not decoded, but told by their
   /// first bytes: only those of an image are stored.
   public nonisolated(nonsending) func data(for request: ImageRequest) async throws(Error) -> DataResponse {
+    guard request.extrasBox == nil else { return try await dataWithAlternatives(for: request) }
+    return try await ownData(for: request)
+  }
+
+  /// The bytes at a request's own address.
+  nonisolated(nonsending) func ownData(for request: ImageRequest) async throws(Error) -> DataResponse {
     let load = DataLoad(request: request)
     let result = await withTaskCancellationHandler {
-      await withUnsafeContinuation { continuation in start(load, continuation) }
+      await withUnsafeContinuation { continuation in start(load) { continuation.resume(returning: $0) } }
     } onCancel: {
       cancel(load)
     }
@@ -123,6 +133,14 @@ public final class ImagePipeline: Sendable {
     public var age: Double?
     /// What it took.
     public var metrics: ImageTaskMetrics
+  }
+
+  /// Whether the network is to be spared, as while it is metered or slow: then a request's
+  /// ``ImageRequest/lowDataURL`` is asked in the place of its own address, where that is in no cache. The program
+  /// says so (NetworkManager's `Metered` tells on a desktop); it holds for what is started from then on.
+  public var sparesData: Bool {
+    get { isSparing.load(ordering: .relaxed) }
+    set { isSparing.store(newValue, ordering: .relaxed) }
   }
 
   // MARK: Holding back

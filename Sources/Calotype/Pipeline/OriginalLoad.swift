@@ -83,7 +83,11 @@ final class OriginalLoad: @unchecked Sendable {
   }
 
   /// The server that it comes from, with its port: downloads from one server share that server's places.
-  var host: String { ImageRequest.host(ofAddress: key.address) }
+  var host: String {
+    // The program's own closures have nothing to do with each other.
+    if case .closure = request.localSource { return key.address }
+    return ImageRequest.host(ofAddress: key.address)
+  }
 }
 
 /// An original's bytes and where they came from.

@@ -52,7 +52,8 @@ final class DataLoad: @unchecked Sendable, OriginalWaiter {
   let request: ImageRequest
   var priority: ImageRequest.Priority
   var original: OriginalLoad?
-  var continuation: UnsafeContinuation<Result<Original, ImagePipeline.Error>, Never>?
+  /// Told of the end, once.
+  var completion: (@Sendable (Result<Original, ImagePipeline.Error>) -> Void)?
   var hasEnded = false
   let startTime = monotonicNanoseconds()
 

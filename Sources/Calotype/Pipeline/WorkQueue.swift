@@ -1,7 +1,8 @@
 import Foundation
 
 /// Runs work that takes the processor or the disk, but never waits for the network, on a bounded number of
-/// threads, the most urgent first and in order of arrival among equals.
+/// threads, the most urgent first and in order of arrival among equals. Prefetches
+/// (``ImageRequest/Priority/veryLow``) leave one thread to everything else.
 ///
 /// An `OperationQueue` does the same at 3 to 5 µs an operation and keeps cancelled operations until a
 /// thread is free for them. Here an item costs well under 1 µs, and one that is cancelled is gone at once.
@@ -49,10 +50,18 @@ final class WorkQueue: Sendable {
     var threads = 0
     var idle = 0
     var waiting = 0
+    /// Prefetches that wait, and that run.
+    var prefetchesWaiting = 0
+    var prefetchesRunning = 0
   }
+
+  /// What is to be done about the threads once something waits.
+  private enum Next { case wake, start, none }
 
   private let state = Condition(State())
   private let width: Int
+  /// The most prefetches that run at once.
+  private let prefetchWidth: Int
   private let label: String
   /// Seconds that a thread waits for work before it ends.
   private let patience: Int
@@ -60,6 +69,7 @@ final class WorkQueue: Sendable {
   /// Creates a queue that runs up to `width` items at once.
   init(label: String, width: Int, patience: Int = 10) {
     self.width = max(1, width)
+    prefetchWidth = max(1, width - 1)
     self.label = label
     self.patience = patience
   }
@@ -71,21 +81,43 @@ final class WorkQueue: Sendable {
   @discardableResult
   func submit(priority: ImageRequest.Priority, _ work: @escaping @Sendable () -> Void) -> Item {
     let item = Item(priority: priority, work: work)
-    enum Next { case wake, start, none }
-    let next = state.withLock { state -> Next in
-      state.lanes[lane(of: priority)].append(item)
-      state.waiting += 1
-      if state.idle >= state.waiting { return .wake }
-      guard state.threads < width else { return .none }
-      state.threads += 1
-      return .start
+    let next = state.withLock { state in
+      add(item, to: &state)
+      return nextThread(&state)
     }
+    take(next)
+    return item
+  }
+
+  private func add(_ item: Item, to state: inout State) {
+    state.lanes[lane(of: item.priority)].append(item)
+    state.waiting += 1
+    if item.priority == .veryLow { state.prefetchesWaiting += 1 }
+  }
+
+  private func remove(_ item: Item, from state: inout State) {
+    state.lanes[lane(of: item.priority)].remove(item)
+    state.waiting -= 1
+    if item.priority == .veryLow { state.prefetchesWaiting -= 1 }
+  }
+
+  /// Sees to it that there is a thread for each item that may run.
+  private func nextThread(_ state: inout State) -> Next {
+    let held = state.prefetchesWaiting - max(0, prefetchWidth - state.prefetchesRunning)
+    let runnable = state.waiting - max(0, held)
+    if runnable == 0 { return .none }
+    if state.idle >= runnable { return .wake }
+    guard state.threads < width else { return .none }
+    state.threads += 1
+    return .start
+  }
+
+  private func take(_ next: Next) {
     switch next {
     case .wake: state.signal()
     case .start: startThread()
     case .none: break
     }
-    return item
   }
 
   /// Takes an item out of the queue. Returns whether it was still waiting; otherwise it runs or has run.
@@ -94,8 +126,7 @@ final class WorkQueue: Sendable {
     let (waited, work) = state.withLock { state -> (Bool, (@Sendable () -> Void)?) in
       guard item.isWaiting else { return (false, nil) }
       item.isWaiting = false
-      state.lanes[lane(of: item.priority)].remove(item)
-      state.waiting -= 1
+      remove(item, from: &state)
       defer { item.work = nil }
       return (true, item.work)
     }
@@ -106,12 +137,15 @@ final class WorkQueue: Sendable {
 
   /// Moves a waiting item among those of another priority.
   func setPriority(_ priority: ImageRequest.Priority, of item: Item) {
-    state.withLock { state in
-      guard item.isWaiting, item.priority != priority else { return }
-      state.lanes[lane(of: item.priority)].remove(item)
+    let next = state.withLock { state -> Next in
+      guard item.isWaiting, item.priority != priority else { return .none }
+      remove(item, from: &state)
       item.priority = priority
-      state.lanes[lane(of: priority)].append(item)
+      add(item, to: &state)
+      // A prefetch that was held back may have become what a thread is kept free for.
+      return nextThread(&state)
     }
+    take(next)
   }
 
   private func lane(of priority: ImageRequest.Priority) -> Int { Int(2 - priority.rawValue) }
@@ -126,19 +160,32 @@ final class WorkQueue: Sendable {
 
   /// What a thread does.
   private func work() {
-    while let work = next() { work() }
+    var isPrefetch = false
+    while let item = next(after: isPrefetch) {
+      isPrefetch = item.isPrefetch
+      item.work()
+    }
   }
 
   /// The next piece of work, waited for; `nil` when there was none for long enough for the thread to end.
-  private func next() -> (@Sendable () -> Void)? {
-    state.wait(upTo: patience) { state, timedOut in
+  ///
+  /// - Parameter hasPrefetched: Whether the thread's last work was a prefetch.
+  private func next(after hasPrefetched: Bool) -> (work: @Sendable () -> Void, isPrefetch: Bool)? {
+    var hasPrefetched = hasPrefetched
+    return state.wait(upTo: patience) { state, timedOut in
+      if hasPrefetched { state.prefetchesRunning -= 1 }
+      hasPrefetched = false
       for index in state.lanes.indices {
         guard let item = state.lanes[index].first else { continue }
-        state.lanes[index].remove(item)
+        let isPrefetch = item.priority == .veryLow
+        if isPrefetch {
+          guard state.prefetchesRunning < prefetchWidth else { continue }
+          state.prefetchesRunning += 1
+        }
+        remove(item, from: &state)
         item.isWaiting = false
-        state.waiting -= 1
         defer { item.work = nil }
-        return .done(item.work)
+        return .done(item.work.map { ($0, isPrefetch) })
       }
       guard timedOut else { return .wait }
       state.threads -= 1

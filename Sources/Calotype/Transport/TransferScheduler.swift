@@ -13,6 +13,9 @@ public enum TransferOrder: String, Hashable, Sendable, CaseIterable {
 /// so a slow host holds only its own places. So that nobody waits for ever, one start in eight goes to
 /// whoever has waited longest, once that is longer than ``Limits/agingInterval``.
 ///
+/// What is only prefetched (``ImageRequest/Priority/veryLow``) takes no place from anything else: it starts
+/// within the limits, all that runs counted, but what is more urgent does not count it.
+///
 /// Every operation costs O(log n) amortised. Heaps are cleaned lazily: an entry that no longer matches its
 /// item is dropped when it comes up, and a heap that is mostly such entries is rebuilt.
 struct TransferScheduler<Ticket> {
@@ -21,9 +24,9 @@ struct TransferScheduler<Ticket> {
 
   /// What the scheduler keeps to.
   struct Limits: Hashable, Sendable {
-    /// The most that run at once.
+    /// The most that run at once, what is only prefetched not counted.
     var maximumConcurrent = 16
-    /// The most that run at once for one host.
+    /// The most that run at once for one host, what is only prefetched not counted.
     var maximumPerHost = 6
     /// The order among equals.
     var order = TransferOrder.oldestFirst
@@ -58,6 +61,8 @@ struct TransferScheduler<Ticket> {
     var byAge = KeyedHeap()
     var pending = 0
     var running = 0
+    /// How many of those that run are only prefetched.
+    var prefetching = 0
     /// Whether its next start has to wait, by the limit of starts.
     var isDelayed = false
     /// What stands for it in the heaps of ready hosts, so that nothing stands there twice.
@@ -72,6 +77,7 @@ struct TransferScheduler<Ticket> {
   private(set) var pendingCount = 0
   /// How many run.
   private(set) var runningCount = 0
+  private var prefetchingCount = 0
 
   private var items = ContiguousArray<Item>()
   private var freeItems: [Int32] = []
@@ -92,7 +98,7 @@ struct TransferScheduler<Ticket> {
   /// When ``next(now:)`` is to be asked again though nothing ends or is added before; `nil` where only
   /// such an event can help.
   var nextStartTime: Nanoseconds? {
-    guard !isSuspended, pendingCount > 0, runningCount < limits.maximumConcurrent else { return nil }
+    guard !isSuspended, pendingCount > 0, hasPlace else { return nil }
     return delayed.first?.key
   }
 
@@ -126,9 +132,11 @@ struct TransferScheduler<Ticket> {
 
   /// Takes the item that is to start now, which then counts as running; `nil` where none may.
   mutating func next(now: Nanoseconds) -> (ticket: Ticket, slot: Slot)? {
-    guard !isSuspended, pendingCount > 0, runningCount < limits.maximumConcurrent else { return nil }
+    guard !isSuspended, pendingCount > 0, hasPlace else { return nil }
     releaseDelayed(now: now)
-    if startsSinceAged >= 7, let aged = oldestReady(), waited(aged, now: now) >= limits.agingInterval {
+    if startsSinceAged >= 7, let aged = oldestReady(), waited(aged, now: now) >= limits.agingInterval,
+      mayRun(items[Int(aged)])
+    {
       startsSinceAged = 0
       return start(aged, now: now)
     }
@@ -138,6 +146,8 @@ struct TransferScheduler<Ticket> {
         readyByOrder.removeFirst()
         continue
       }
+      // Prefetches come last: where the first is one that has no place, nothing else waits for one.
+      if Self.isPrefetch(entry.key), runningCount >= limits.maximumConcurrent { return nil }
       readyByOrder.removeFirst()
       hosts[Int(host)].advertisedOrderKey = nil
       guard isReady(host), let item = firstByOrder(host) else { continue }
@@ -154,9 +164,8 @@ struct TransferScheduler<Ticket> {
   mutating func finish(_ slot: Slot) {
     guard state(of: slot) == .running else { return }
     let host = items[Int(slot.index)].host
+    count(items[Int(slot.index)], -1)
     release(slot.index)
-    runningCount -= 1
-    hosts[Int(host)].running -= 1
     if !discardIfIdle(host) { advertise(host) }
   }
 
@@ -175,12 +184,19 @@ struct TransferScheduler<Ticket> {
     return ticket
   }
 
-  /// Changes the priority of an item that waits; among its new equals it keeps its age.
+  /// Changes the priority of an item; among its new equals one that waits keeps its age. Of one that runs it
+  /// matters only whether anyone wants more than to prefetch it.
   mutating func setPriority(_ slot: Slot, to priority: ImageRequest.Priority) {
-    guard state(of: slot) == .pending else { return }
+    guard let state = state(of: slot), state != .free else { return }
     let host = items[Int(slot.index)].host
     let key = orderKey(priority, items[Int(slot.index)].sequence)
     guard items[Int(slot.index)].orderKey != key else { return }
+    if state == .running {
+      count(items[Int(slot.index)], -1)
+      items[Int(slot.index)].orderKey = key
+      count(items[Int(slot.index)], 1)
+      return advertise(host)
+    }
     items[Int(slot.index)].orderKey = key
     hosts[Int(host)].byOrder.push(key: key, index: slot.index)
     compact(host)
@@ -196,6 +212,30 @@ struct TransferScheduler<Ticket> {
     return rank << 60 | (limits.order == .oldestFirst ? sequence : mask - sequence)
   }
 
+  private static func isPrefetch(_ orderKey: UInt64) -> Bool {
+    orderKey >> 60 == UInt64(ImageRequest.Priority.allCases.count - 1)
+  }
+
+  /// Counts an item among those that run, or no more.
+  private mutating func count(_ item: Item, _ change: Int) {
+    runningCount += change
+    hosts[Int(item.host)].running += change
+    guard Self.isPrefetch(item.orderKey) else { return }
+    prefetchingCount += change
+    hosts[Int(item.host)].prefetching += change
+  }
+
+  /// Whether there is a place for anything that is more than a prefetch.
+  private var hasPlace: Bool { runningCount - prefetchingCount < limits.maximumConcurrent }
+
+  /// Whether an item is within the limits that hold for it.
+  private func mayRun(_ item: Item) -> Bool {
+    let host = hosts[Int(item.host)]
+    let isPrefetch = Self.isPrefetch(item.orderKey)
+    return runningCount - (isPrefetch ? 0 : prefetchingCount) < limits.maximumConcurrent
+      && host.running - (isPrefetch ? 0 : host.prefetching) < limits.maximumPerHost
+  }
+
   private func state(of slot: Slot) -> State? {
     guard slot.index < items.count, items[Int(slot.index)].generation == slot.generation else { return nil }
     return items[Int(slot.index)].state
@@ -208,9 +248,8 @@ struct TransferScheduler<Ticket> {
     items[at].state = .running
     items[at].ticket = nil
     pendingCount -= 1
-    runningCount += 1
     hosts[Int(host)].pending -= 1
-    hosts[Int(host)].running += 1
+    count(items[at], 1)
     if limits.minimumStartInterval > 0 {
       hosts[Int(host)].isDelayed = true
       delayed.push(key: now &+ limits.minimumStartInterval, index: host)
@@ -256,9 +295,14 @@ struct TransferScheduler<Ticket> {
     return true
   }
 
-  private func isReady(_ host: Int32) -> Bool {
+  /// Whether a host may start the first that waits for it.
+  private mutating func isReady(_ host: Int32) -> Bool {
     let at = Int(host)
-    return hosts[at].pending > 0 && hosts[at].running < limits.maximumPerHost && !hosts[at].isDelayed
+    guard hosts[at].pending > 0, !hosts[at].isDelayed,
+      hosts[at].running - hosts[at].prefetching < limits.maximumPerHost
+    else { return false }
+    if hosts[at].running < limits.maximumPerHost { return true }
+    return firstByOrder(host).map { !Self.isPrefetch(items[Int($0)].orderKey) } ?? false
   }
 
   /// Sees to it that a host that may start something stands in both heaps of ready hosts.

@@ -65,6 +65,30 @@ import Testing
     #expect(await held.order() == ["a", "b", "c"])
   }
 
+  @Test func prefetchesLeaveAThreadFree() async {
+    let queue = WorkQueue(label: "test", width: 2)
+    let gate = Gate()
+    let (begun, teller) = AsyncStream.makeStream(of: Int.self)
+    var numbers = begun.makeAsyncIterator()
+    let prefetches = (0..<5).map { number in
+      queue.submit(priority: .veryLow) {
+        teller.yield(number)
+        gate.wait()
+      }
+    }
+    #expect(await numbers.next() == 0)
+    // Both the new and what was only prefetched until now go ahead, although a prefetch holds its thread.
+    queue.submit(priority: .normal) { teller.yield(10) }
+    #expect(await numbers.next() == 10)
+    queue.setPriority(.low, of: prefetches[3])
+    #expect(await numbers.next() == 3)
+    gate.open()
+    for number in [1, 2, 4] {
+      let next = await numbers.next()
+      #expect(next == number)
+    }
+  }
+
   @Test func noMoreThanItsWidthRunsAtOnce() async {
     let queue = WorkQueue(label: "test", width: 3)
     let load = Load()

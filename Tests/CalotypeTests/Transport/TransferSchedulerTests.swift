@@ -155,6 +155,30 @@ import Testing
     }
   }
 
+  @Test func prefetchesTakeNoPlaceFromWhatIsVisible() {
+    var scheduler = scheduler {
+      $0.maximumConcurrent = 3
+      $0.maximumPerHost = 2
+    }
+    for ticket in 0..<4 { _ = scheduler.enqueue(ticket, host: "h", priority: .veryLow, now: 0) }
+    var slots: [Int: Scheduler.Slot] = [:]
+    while let (ticket, slot) = scheduler.next(now: 0) { slots[ticket] = slot }
+    #expect(slots.keys.sorted() == [0, 1])
+    // The host's places are all taken, by prefetches.
+    for ticket in 10..<13 { _ = scheduler.enqueue(ticket, host: "h", priority: .low, now: 0) }
+    while let (ticket, slot) = scheduler.next(now: 0) { slots[ticket] = slot }
+    #expect(slots.keys.sorted() == [0, 1, 10, 11])
+    // One that is shown now counts as what it is, so the third has to wait for another place.
+    scheduler.setPriority(slots[0]!, to: .normal)
+    scheduler.finish(slots[10]!)
+    #expect(scheduler.next(now: 0) == nil)
+    scheduler.setPriority(slots[0]!, to: .veryLow)
+    #expect(scheduler.next(now: 0)?.ticket == 12)
+    // And prefetches wait until they are within the limits with all that runs.
+    scheduler.finish(slots[11]!)
+    #expect(scheduler.next(now: 0) == nil)
+  }
+
   @Test func theUrgentAreNotHeldUpByTheYoung() {
     var scheduler = scheduler { $0.agingInterval = 1000 }
     for ticket in 0..<100 { _ = scheduler.enqueue(ticket, host: "h", priority: .veryLow, now: 0) }
@@ -171,13 +195,17 @@ import Testing
       var sequence: Int
     }
     var pending: [Entry] = []
-    var running: [Int: String] = [:]
+    var running: [Int: Entry] = [:]
     var limits: Scheduler.Limits
 
     mutating func next() -> Int? {
-      guard running.count < limits.maximumConcurrent else { return nil }
+      // What is only prefetched counts for its own kind alone.
+      let all = Array(running.values)
+      let counted = [false: all.filter { $0.priority != .veryLow }, true: all]
       let candidates = pending.indices.filter { index in
-        running.values.count { $0 == pending[index].host } < limits.maximumPerHost
+        let counted = counted[pending[index].priority == .veryLow, default: []]
+        return counted.count < limits.maximumConcurrent
+          && counted.count { $0.host == pending[index].host } < limits.maximumPerHost
       }
       let best = candidates.min { left, right in
         let (left, right) = (pending[left], pending[right])
@@ -186,7 +214,7 @@ import Testing
       }
       guard let best else { return nil }
       let entry = pending.remove(at: best)
-      running[entry.ticket] = entry.host
+      running[entry.ticket] = entry
       return entry.ticket
     }
   }
@@ -219,6 +247,12 @@ import Testing
         guard let index = model.pending.indices.randomElement(using: &random) else { continue }
         let ticket = model.pending.remove(at: index).ticket
         #expect(scheduler.remove(slots[ticket]!) == ticket)
+      case 9 where step.isMultiple(of: 3):
+        // A row shows what was only prefetched, or is scrolled away from what is still wanted for later.
+        guard let ticket = model.running.keys.sorted().randomElement(using: &random) else { continue }
+        let priority = ImageRequest.Priority.allCases.randomElement(using: &random)!
+        model.running[ticket]?.priority = priority
+        scheduler.setPriority(slots[ticket]!, to: priority)
       default:
         guard let index = model.pending.indices.randomElement(using: &random) else { continue }
         let priority = ImageRequest.Priority.allCases.randomElement(using: &random)!

@@ -59,6 +59,8 @@ package final class CachedExchange: @unchecked Sendable {
     package var freshUntil: Double
     /// Whether any redirect was followed on the way.
     package var wasRedirected = false
+    /// Whether a file has changed since its key was made: then nothing is stored under that key.
+    var isOfAnotherVersion = false
   }
 
   /// What the server was asked.
