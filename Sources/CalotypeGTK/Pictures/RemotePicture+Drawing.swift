@@ -142,11 +142,13 @@ extension RemotePicture {
   }
 
   private func drawBadge(_ source: ImageResponse.Source, in snapshot: OpaquePointer, _ whole: Rectangle) {
+    // What stands in the picture's place has no source to tell of.
+    if source == .placeholder || source == .fallback { return }
     let letters = WidgetTexts.current.sourceLetters
     let (letter, red, green, blue): (String, Float, Float, Float) =
       switch source {
       case .memory: (letters.memory, 0.15, 0.55, 0.25)
-      case .disk, .revalidated: (letters.disk, 0.12, 0.38, 0.78)
+      case .disk, .revalidated, .local, .placeholder, .fallback: (letters.disk, 0.12, 0.38, 0.78)
       case .network: (letters.network, 0.80, 0.36, 0.05)
       }
     let side = min(14, whole.width / 2)
