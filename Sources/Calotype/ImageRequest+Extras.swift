@@ -70,7 +70,8 @@ extension ImageRequest {
   func replacing(url: URL, cachePolicy: CachePolicy? = nil) -> ImageRequest {
     ImageRequest(
       url: url, targetSize: targetSize, processors: processors, headers: headers, priority: priority,
-      cachePolicy: cachePolicy ?? self.cachePolicy, storage: storage, freshness: freshness)
+      cachePolicy: cachePolicy ?? self.cachePolicy, storage: storage, freshness: freshness,
+      addressPolicy: addressPolicy)
   }
 
   // MARK: What the program gives itself

@@ -2,10 +2,12 @@ import Foundation
 
 extension ImageRequest {
   /// The key of the original that a request's print is made from.
-  static func addressKey(for url: URL, headers: HTTPHeaders) -> String {
+  static func addressKey(for url: URL, headers: HTTPHeaders, addressPolicy: AddressPolicy? = nil) -> String {
     let text = url.absoluteString
-    if LocalSource.isLocal(text) { return LocalSource.addressKey(for: url) }
-    let address = normalizedAddress(text)
+    // A line break cannot stand in an address either.
+    let partition = addressPolicy?.cachePartition ?? ""
+    if LocalSource.isLocal(text) { return LocalSource.addressKey(for: url) + (url.isFileURL ? partition : "") }
+    let address = normalizedAddress(text) + partition
     if headers.isEmpty { return address }
     // A space cannot stand in an address, so no address can be taken for one with headers.
     let fields = headers.fields.map { "\($0.name.lowercased()):\($0.value)" }.sorted()

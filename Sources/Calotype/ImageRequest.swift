@@ -69,9 +69,12 @@ public struct ImageRequest: Sendable {
   public var storage: StorageOptions
   /// What counts as fresh in the caches; `nil` for what the pipeline's configuration says.
   public var freshness: FreshnessPolicy?
+  /// Which network addresses the download may reach; `nil` for what the pipeline's configuration says. What a
+  /// request may be shown that reaches public addresses only is kept apart in the caches.
+  public private(set) var addressPolicy: AddressPolicy?
 
   /// The print's name in the caches: the normalised address, the headers, the size and the processors.
-  public let cacheKey: ImageCacheKey
+  public private(set) var cacheKey: ImageCacheKey
 
   /// What few requests have: see ImageRequest+Extras.
   var extrasBox: ExtrasBox?
@@ -87,10 +90,12 @@ public struct ImageRequest: Sendable {
   ///   - cachePolicy: How the caches are used.
   ///   - storage: What of a finished load is stored where.
   ///   - freshness: What counts as fresh in the caches; `nil` for what the pipeline's configuration says.
+  ///   - addressPolicy: Which network addresses the download may reach; `nil` for what the pipeline's
+  ///     configuration says.
   public init(
     url: URL, targetSize: TargetSize? = nil, processors: [any ImageProcessing] = [],
     headers: HTTPHeaders = [], priority: Priority = .normal, cachePolicy: CachePolicy = .default,
-    storage: StorageOptions = .all, freshness: FreshnessPolicy? = nil
+    storage: StorageOptions = .all, freshness: FreshnessPolicy? = nil, addressPolicy: AddressPolicy? = nil
   ) {
     self.url = url
     self.targetSize = targetSize
@@ -100,8 +105,9 @@ public struct ImageRequest: Sendable {
     self.cachePolicy = cachePolicy
     self.storage = storage
     self.freshness = freshness
+    self.addressPolicy = addressPolicy
     cacheKey = ImageCacheKey(
-      address: ImageRequest.addressKey(for: url, headers: headers),
+      address: ImageRequest.addressKey(for: url, headers: headers, addressPolicy: addressPolicy),
       variant: ImageRequest.variant(targetSize: targetSize, processors: processors))
   }
 
@@ -122,5 +128,17 @@ public struct ImageRequest: Sendable {
       address: url.absoluteString + " {given}",
       variant: ImageRequest.variant(targetSize: targetSize, processors: processors))
     extrasBox = ExtrasBox(Extras(source: source))
+  }
+
+  /// The same with the pipeline's policy where it has none of its own.
+  func withDefault(_ policy: AddressPolicy?) -> ImageRequest {
+    guard let policy, addressPolicy == nil else { return self }
+    var copy = self
+    copy.addressPolicy = policy
+    if !policy.cachePartition.isEmpty, extrasBox?.value.source == nil {
+      copy.cacheKey = ImageCacheKey(
+        address: Self.addressKey(for: url, headers: headers, addressPolicy: policy), variant: cacheKey.variant)
+    }
+    return copy
   }
 }

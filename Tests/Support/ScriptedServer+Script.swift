@@ -27,8 +27,10 @@ public struct Script: Sendable, ExpressibleByArrayLiteral {
   }
 
   /// A redirect.
-  public static func redirect(_ location: String, status: Int = 302) -> Script {
-    [.response(status, [("Location", location)], body: [])]
+  public static func redirect(
+    _ location: String, status: Int = 302, headers: [(String, String)] = []
+  ) -> Script {
+    [.response(status, [("Location", location)] + headers, body: [])]
   }
 
   /// 200 with a body, compressed for the way.

@@ -99,14 +99,17 @@ public final class ScriptedServer: Sendable {
 
   /// The port it listens on.
   public let port: UInt16
+  /// The address it listens on.
+  public let host: String
   let state = Lock(State())
   private let listener: Int32
   private let handler: @Sendable (Request) -> Script
 
-  /// Starts a server on a free port of 127.0.0.1 that asks a closure for each answer. The closure is
-  /// called on the connection's thread and may block.
-  public init(_ handler: @escaping @Sendable (Request) -> Script) throws {
-    (listener, port) = try Self.listen()
+  /// Starts a server on a free port of 127.0.0.1, or of another address of the loopback network, that asks a
+  /// closure for each answer. The closure is called on the connection's thread and may block.
+  public init(host: String = "127.0.0.1", _ handler: @escaping @Sendable (Request) -> Script) throws {
+    (listener, port) = try Self.listen(host)
+    self.host = host
     self.handler = handler
     start()
   }
@@ -130,7 +133,7 @@ public final class ScriptedServer: Sendable {
   }
 
   /// The address of a path on this server.
-  public func url(_ target: String) -> URL { URL(string: "http://127.0.0.1:\(port)\(target)")! }
+  public func url(_ target: String) -> URL { URL(string: "http://\(host):\(port)\(target)")! }
 
   /// What was asked so far.
   public var requests: [Request] { state.withLock { $0.requests } }
@@ -219,13 +222,13 @@ public final class ScriptedServer: Sendable {
 
   // MARK: Serving
 
-  private static func listen() throws -> (Int32, UInt16) {
+  private static func listen(_ host: String) throws -> (Int32, UInt16) {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     var one: Int32 = 1
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    address.sin_addr.s_addr = inet_addr(host)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let result = withUnsafeMutablePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in

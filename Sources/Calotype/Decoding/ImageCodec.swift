@@ -17,11 +17,27 @@ struct DecodeJob {
   let options: ImageDecodingOptions
   let cancellation: CancellationFlag
   let colors: ColorConversionCache
+  /// The processor time of this thread at which the decode has to be done, in nanoseconds.
+  let deadline: UInt64
 
-  /// Ends the decode where the caller has cancelled it.
-  @inline(__always)
+  init(
+    view: ByteView, options: ImageDecodingOptions, cancellation: CancellationFlag,
+    colors: ColorConversionCache
+  ) {
+    self.view = view
+    self.options = options
+    self.cancellation = cancellation
+    self.colors = colors
+    let seconds = options.limits.maximumSeconds
+    let allowed = seconds.isFinite ? UInt64(min(max(seconds, 0), 1e6) * 1e9) : .max
+    let (end, overflows) = threadProcessorNanoseconds().addingReportingOverflow(allowed)
+    deadline = overflows ? .max : end
+  }
+
+  /// Ends the decode where the caller has cancelled it, or it has taken too long.
   func checkCancellation() throws(ImageDecodingError) {
     if cancellation.isCancelled { throw .cancelled }
+    if threadProcessorNanoseconds() > deadline { throw .timedOut(seconds: options.limits.maximumSeconds) }
   }
 
   /// Works out what becomes of a picture; throws where it is over the limits or the target is no size.

@@ -46,10 +46,15 @@ public struct ImageDecodingLimits: Hashable, Sendable {
   /// The most pixels that may have to be in memory at once, 100 million by default: width × height of a still
   /// picture, of the first frame of an animation, and of the print.
   public var maximumPixelCount: Int
+  /// How much of a processor's time, in seconds, a decode may take, 30 by default. It is looked at between rows
+  /// and scans; a format that is decoded in one call (AVIF) is past it only afterwards, unless it is decoded in
+  /// a worker.
+  public var maximumSeconds: Double
 
   /// Creates limits.
-  public init(maximumPixelCount: Int = 100_000_000) {
+  public init(maximumPixelCount: Int = 100_000_000, maximumSeconds: Double = 30) {
     self.maximumPixelCount = maximumPixelCount
+    self.maximumSeconds = maximumSeconds
   }
 }
 
@@ -71,6 +76,8 @@ public enum ImageDecodingError: Swift.Error, Hashable, Sendable, CustomStringCon
   case invalidTargetSize(width: Double, height: Double)
   /// There is no memory for the picture.
   case outOfMemory(PixelSize)
+  /// The decode took more of the processor's time than the limits allow.
+  case timedOut(seconds: Double)
   /// The decode was cancelled.
   case cancelled
 
@@ -85,6 +92,7 @@ public enum ImageDecodingError: Swift.Error, Hashable, Sendable, CustomStringCon
     case .limitExceeded: "too_many_pixels"
     case .invalidTargetSize: "invalid_size"
     case .outOfMemory: "out_of_memory"
+    case .timedOut: "decode_timed_out"
     case .cancelled: "cancelled"
     }
   }
@@ -102,6 +110,8 @@ public enum ImageDecodingError: Swift.Error, Hashable, Sendable, CustomStringCon
     case .invalidTargetSize(let width, let height):
       "a target of \(width)×\(height) is not a size: both sides must be positive numbers"
     case .outOfMemory(let size): "there is no memory for \(size) pixels"
+    case .timedOut(let seconds):
+      "decoding it took longer than the limit of \(String(format: "%g", seconds)) s"
     case .cancelled: "cancelled"
     }
   }

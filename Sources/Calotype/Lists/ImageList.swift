@@ -97,6 +97,7 @@ public struct ImageList: AsyncSequence, Sendable {
     private var next = 0
     private var cursor: ImageListCursor?
     private var hasEnded = false
+    private var rowCount = 0
     private var page: Int
     private var pageHasRows = false
 
@@ -139,6 +140,14 @@ public struct ImageList: AsyncSequence, Sendable {
       guard let cursor else { return }
       next = 0
       batch = try await cursor.batch()
+      rowCount += batch.count
+      let limit = list.options.limits.maximumRowCount
+      if rowCount > limit {
+        // The rows up to the limit are given first.
+        batch.removeLast(Swift.min(batch.count, rowCount - limit))
+        guard batch.isEmpty else { return }
+        throw ImageListError(list: list.name, reason: "has more than \(limit) rows")
+      }
       if !batch.isEmpty {
         pageHasRows = true
         return

@@ -11,6 +11,7 @@ struct ImageListFields {
   private let titleKey: String?, subtitleKey: String?, imageKey: String?
   private let baseURL: URL?
   private let listName: String
+  private let maximumTitleLength: Int
   /// What each name means that has been met, since the same names come in every row.
   private var meanings: [String: Meaning?] = [:]
 
@@ -20,6 +21,7 @@ struct ImageListFields {
     imageKey = options.imageKey
     baseURL = options.baseURL ?? listURL
     self.listName = listName
+    maximumTitleLength = options.limits.maximumTitleLength
   }
 
   /// Whether a row has a field that an address can be in.
@@ -64,11 +66,17 @@ struct ImageListFields {
     let used = chosen.compactMap { $0 }
     return .item(
       ImageListItem(
-        title: title.isEmpty ? Self.title(of: url) : title,
-        subtitle: chosen[Role.subtitle.rawValue].map { fields[$0].value }, url: url,
+        title: cut(title.isEmpty ? Self.title(of: url) : title),
+        subtitle: chosen[Role.subtitle.rawValue].map { cut(fields[$0].value) }, url: url,
         fields: fields.count == used.count
           ? [] : fields.enumerated().filter { !used.contains($0.offset) }.map(\.element),
         place: place))
+  }
+
+  private func cut(_ text: String) -> String {
+    // Most are far shorter; counting characters is slow.
+    guard text.utf8.count > maximumTitleLength, text.count > maximumTitleLength else { return text }
+    return text.prefix(max(0, maximumTitleLength - 1)) + "…"
   }
 
   /// The last part of an address, without its extension: a name where a list gives none.

@@ -42,6 +42,10 @@ public struct ImageListLimits: Hashable, Sendable {
   public var maximumRowLength = 1 << 20
   /// Fields kept of one row, 1,000 by default; those after them are passed over.
   public var maximumFieldCount = 1000
+  /// Rows, those of all pages together, 100 million by default.
+  public var maximumRowCount = 100_000_000
+  /// Characters of a title and of a subtitle, 1,000 by default; longer ones are cut.
+  public var maximumTitleLength = 1000
   /// Bytes of a binary property list, which is read whole, 256 MB by default.
   public var maximumBinaryLength = 256 << 20
   /// Bytes of a list that is downloaded, 2 GB by default.

@@ -51,6 +51,10 @@ extension ImagePipeline {
     public var maximumRedirects = 10
     /// Whether a redirect may lead from https to http; off by default.
     public var allowsInsecureRedirects = false
+    /// Which network addresses downloads may reach whose requests do not say so themselves; `nil`, the default,
+    /// for what the transport's configuration says. For addresses from strangers:
+    /// ``AddressPolicy/untrusted``.
+    public var addressPolicy: AddressPolicy?
     /// Names of headers that, like Authorization and Cookie, are not passed on to another origin.
     public var secretHeaders: Set<String> = []
     /// The most bytes that an original may have, 64 MB by default.

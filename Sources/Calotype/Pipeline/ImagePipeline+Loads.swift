@@ -9,6 +9,7 @@ extension ImagePipeline {
   /// - Parameter looksInMemory: Whether a print in the memory cache answers. It does not where the print is
   ///   wanted on disk.
   func start(_ request: ImageRequest, looksInMemory: Bool = true) -> ImageTask {
+    let request = request.withDefault(configuration.addressPolicy)
     let readsStored = request.cachePolicy.readsStored && looksInMemory
     let seen = endedLoads.load(ordering: .acquiring)
     if readsStored, let image = answerInMemory(for: request) {

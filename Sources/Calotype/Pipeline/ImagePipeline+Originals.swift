@@ -32,6 +32,12 @@ extension ImagePipeline {
   func proceed(with begun: OriginalLoad?, waiter: any OriginalWaiter, isOnWorkThread: Bool) {
     if let begun {
       if let source = begun.request.localSource {
+        if case .file = source, begun.request.addressPolicy?.scope == .publicOnly {
+          let error = HTTPTransportError(
+            .addressRefused, url: begun.request.url,
+            message: "it is a file of this machine, and only public addresses may be reached")
+          return finish(begun, with: Error(url: error.url, stage: .request, cause: .transport(error)))
+        }
         return read(source, for: begun, isOnWorkThread: isOnWorkThread)
       }
       let readsDisk = configuration.diskCache != nil && begun.key.policy != .noStore
@@ -60,9 +66,11 @@ extension ImagePipeline {
         headers.append(name: field.name, value: field.value)
       }
     }
-    return HTTPRequest(
+    var httpRequest = HTTPRequest(
       url: request.url, headers: headers, priority: request.priority,
       maximumResponseSize: configuration.maximumOriginalSize)
+    httpRequest.addressPolicy = request.addressPolicy ?? configuration.addressPolicy
+    return httpRequest
   }
 
   func httpPolicy(freshness: FreshnessPolicy) -> HTTPCachePolicy {
@@ -144,7 +152,12 @@ extension ImagePipeline {
     guard let delegate = currentDelegate else { return send(request, for: load) }
     let hook = Task { [self, request] in
       do {
-        send(try await delegate.imagePipeline(self, willSend: request, for: load.request), for: load)
+        var changed = try await delegate.imagePipeline(self, willSend: request, for: load.request)
+        // One that was made anew is still a hop of this chain.
+        changed.redirectChain = request.redirectChain
+        changed.redirectHop = request.redirectHop
+        if changed.addressPolicy == nil { changed.addressPolicy = request.addressPolicy }
+        send(changed, for: load)
       } catch {
         guard release(load) else { return }
         finish(
@@ -231,7 +244,14 @@ extension ImagePipeline {
     let hook = Task { [self] in
       let next = await delegate.imagePipeline(
         self, request: sent, for: load.request, didReceiveChallenge: head)
-      if let next { send(next, for: load) } else { goOn(load, ending) }
+      if var next {
+        next.redirectChain = sent.redirectChain
+        next.redirectHop = sent.redirectHop
+        if next.addressPolicy == nil { next.addressPolicy = sent.addressPolicy }
+        send(next, for: load)
+      } else {
+        goOn(load, ending)
+      }
     }
     core.withLock { _ in if case .downloading = load.phase, load.download == nil { load.hook = hook } }
     return true

@@ -64,6 +64,7 @@ public final class ImagePipeline: Sendable {
   ///
   /// Cancelling the Swift task that waits cancels the load, unless others wait for it.
   public nonisolated(nonsending) func image(for request: ImageRequest) async throws(Error) -> Bitmap {
+    let request = request.withDefault(configuration.addressPolicy)
     if request.cachePolicy.readsStored, let image = answerInMemory(for: request) { return image.bitmap }
     return try await task(for: request).response.image
   }
@@ -84,6 +85,7 @@ public final class ImagePipeline: Sendable {
   /// A print that is stale is held back, as the server may have another, unless the request or its
   /// ``FreshnessPolicy`` takes it.
   public func cachedImage(for request: ImageRequest) -> ImageContainer? {
+    let request = request.withDefault(configuration.addressPolicy)
     guard let image = configuration.memoryCache?.image(for: request.cacheKey) else { return nil }
     return image.isFresh || freshness(of: request) == .staleWhileRevalidate || request.cachePolicy.takesStale
       ? image : nil
@@ -98,6 +100,7 @@ public final class ImagePipeline: Sendable {
   /// The original's bytes, from the disk cache or the network. They are not decoded, but told by their
   /// first bytes: only those of an image are stored.
   public nonisolated(nonsending) func data(for request: ImageRequest) async throws(Error) -> DataResponse {
+    let request = request.withDefault(configuration.addressPolicy)
     guard request.extrasBox == nil else { return try await dataWithAlternatives(for: request) }
     return try await ownData(for: request)
   }

@@ -224,7 +224,8 @@ public final class ImagePrefetcher: Sendable {
   }
 
   private func begin(_ entry: Entry, _ key: ImageCacheKey) {
-    let (request, token) = (entry.request, entry.token)
+    let token = entry.token
+    let request = entry.request.withDefault(pipeline.configuration.addressPolicy)
     if destination == .memory, request.cachePolicy.readsStored, pipeline.answerInMemory(for: request) != nil {
       return finished(key, token, .success(.memory))
     }

@@ -17,3 +17,10 @@ package func monotonicNanoseconds() -> UInt64 {
   clock_gettime(CLOCK_REALTIME, &time)
   return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
 }
+
+/// How long the processor has worked for this thread, in nanoseconds.
+func threadProcessorNanoseconds() -> UInt64 {
+  var time = timespec()
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+  return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
+}

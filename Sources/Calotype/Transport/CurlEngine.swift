@@ -22,7 +22,8 @@ final class CurlEngine: Sendable {
   }
 
   let configuration: CurlTransport.Configuration
-  let addressGuard: CurlAddressGuard?
+  /// Says where names lead in place of the system, for tests.
+  let lookup: CurlTransport.Lookup?
   // Sound to share: it is used on the engine's thread alone, but for curl_multi_wakeup, which any thread
   // may call; and it is freed when nobody holds the engine any more.
   nonisolated(unsafe) let multi: UnsafeMutableRawPointer?
@@ -30,9 +31,9 @@ final class CurlEngine: Sendable {
 
   private static let isLibraryReady: Bool = calotype_curl_global_init() == CURLE_OK
 
-  init(configuration: CurlTransport.Configuration, addressGuard: CurlAddressGuard?) {
+  init(configuration: CurlTransport.Configuration, lookup: CurlTransport.Lookup?) {
     self.configuration = configuration
-    self.addressGuard = addressGuard
+    self.lookup = lookup
     multi = CurlEngine.isLibraryReady ? curl_multi_init() : nil
   }
 

@@ -1,11 +1,6 @@
 import CCurl
 import Foundation
 
-/// Decides whether a transfer may reach an address: `nil` to allow it, otherwise why not. Called on the
-/// transport's thread before each connection and before each request on an open one.
-typealias CurlAddressGuard =
-  @Sendable (_ request: HTTPRequest, _ address: UnsafePointer<sockaddr>) -> String?
-
 /// What libcurl says of a failed transfer, to be put in our own words.
 struct CurlFailure {
   var code: CURLcode
@@ -86,18 +81,4 @@ struct CurlFailure {
     }
     return false
   }
-}
-
-/// Calls a closure with the socket address that a numeric address and a port stand for; `nil` where the
-/// text is no numeric address.
-func withNumericAddress<Value>(
-  _ text: UnsafePointer<CChar>, port: Int32, _ body: (UnsafePointer<sockaddr>) -> Value
-) -> Value? {
-  var hints = addrinfo()
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV
-  var found: UnsafeMutablePointer<addrinfo>?
-  guard getaddrinfo(text, String(port), &hints, &found) == 0, let found else { return nil }
-  defer { freeaddrinfo(found) }
-  guard let address = found.pointee.ai_addr else { return nil }
-  return body(address)
 }

@@ -6,7 +6,8 @@ import Foundation
 final class CurlHandle {
   let easy: UnsafeMutableRawPointer
   private unowned let loop: CurlLoop
-  private let addressGuard: CurlAddressGuard?
+  private var addressCheck: AddressCheck?
+  private var lookupList: UnsafeMutablePointer<curl_slist>?
   private let errorText: UnsafeMutablePointer<CChar>
   private var headerList: UnsafeMutablePointer<curl_slist>?
 
@@ -25,11 +26,10 @@ final class CurlHandle {
   /// Why a callback ended the transfer, where one did.
   private var failure: HTTPTransportError?
 
-  init?(loop: CurlLoop, addressGuard: CurlAddressGuard?) {
+  init?(loop: CurlLoop) {
     guard let easy = curl_easy_init() else { return nil }
     self.easy = easy
     self.loop = loop
-    self.addressGuard = addressGuard
     errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
     errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
   }
@@ -37,6 +37,7 @@ final class CurlHandle {
   deinit {
     curl_easy_cleanup(easy)
     curl_slist_free_all(headerList)
+    curl_slist_free_all(lookupList)
     errorText.deallocate()
   }
 
@@ -64,12 +65,24 @@ final class CurlHandle {
     curl_easy_reset(easy)
     curl_slist_free_all(headerList)
     headerList = nil
+    curl_slist_free_all(lookupList)
+    lookupList = nil
+    addressCheck = nil
   }
 
-  func prepare(configuration: CurlTransport.Configuration) throws(HTTPTransportError) {
+  func prepare(
+    configuration: CurlTransport.Configuration, lookup: CurlTransport.Lookup?
+  ) throws(HTTPTransportError) {
     guard let transfer else { return }
     let request = transfer.request
     let target = try transfer.target.get()
+    let check = AddressCheck(
+      request, target, policy: request.addressPolicy ?? configuration.addressPolicy,
+      environment: { getenv($0).map { String(cString: $0) } })
+    if let refusal = check.refusalToBegin() {
+      throw HTTPTransportError(.addressRefused, url: request.url, message: refusal)
+    }
+    addressCheck = check
     let context = Unmanaged.passUnretained(self).toOpaque()
     set(CURLOPT_ERRORBUFFER, errorText)
     set(CURLOPT_PRIVATE, context)
@@ -96,6 +109,10 @@ final class CurlHandle {
     calotype_curl_set_data_function(easy, CURLOPT_WRITEFUNCTION, CurlHandle.writeFunction)
     set(CURLOPT_WRITEDATA, context)
     setSocketFunctions(context)
+    // Which proxy it is, has been decided already: whoever decides has to be one.
+    set(CURLOPT_PROXY, check.proxy ?? "")
+    set(CURLOPT_NOPROXY, "")
+    if let lookup { setLookup(lookup, target) }
     setMethod(request)
     setHeaders(request)
     guard calotype_curl_set_string(easy, CURLOPT_URL, target.address) == CURLE_OK else {
@@ -253,28 +270,49 @@ final class CurlHandle {
     _ = calotype_curl_set_open_socket_function(easy) { context, _, address in
       guard let context, let address else { return -1 }
       let handle = Unmanaged<CurlHandle>.fromOpaque(context).takeUnretainedValue()
-      let isAllowed = withUnsafePointer(to: &address.pointee.addr) { handle.allows($0) }
+      // More than a `sockaddr` is behind the address, so a pointer into the whole is needed.
+      let start = UnsafeRawPointer(address)
+      let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) ?? 0
+      let isAllowed = handle.allows(
+        NetworkAddress((start + offset).assumingMemoryBound(to: sockaddr.self)))
       guard isAllowed else { return -1 }
       let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
       return socket(address.pointee.family, type, address.pointee.protocol)
     }
     set(CURLOPT_OPENSOCKETDATA, context)
-    guard addressGuard != nil else { return }
-    // The guard is asked again before each request, since an open connection is used again without a new socket.
-    _ = calotype_curl_set_prerequest_function(easy) { context, remote, _, port, _ in
+    guard addressCheck?.policy.scope != .unrestricted else { return }
+    // The address is looked at again before each request, since an open connection is used again without a new
+    // socket.
+    _ = calotype_curl_set_prerequest_function(easy) { context, remote, _, _, _ in
       guard let context, let remote else { return Int32(CURL_PREREQFUNC_ABORT) }
       let handle = Unmanaged<CurlHandle>.fromOpaque(context).takeUnretainedValue()
-      let isAllowed = withNumericAddress(remote, port: port) { handle.allows($0) } ?? false
+      let isAllowed = handle.allowsRequest(to: NetworkAddress(canonical: String(cString: remote)))
       return Int32(isAllowed ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT)
     }
     set(CURLOPT_PREREQDATA, context)
   }
 
-  private func allows(_ address: UnsafePointer<sockaddr>) -> Bool {
-    guard let addressGuard, let transfer else { return true }
-    guard let refusal = addressGuard(transfer.request, address) else { return true }
+  private func allows(_ address: NetworkAddress?) -> Bool {
+    guard let addressCheck, let transfer, addressCheck.policy.scope != .unrestricted else { return true }
+    let refusal =
+      address.map { addressCheck.refusal(of: $0) }
+      ?? "what \(addressCheck.target.host) leads to is no address of the Internet"
+    guard let refusal else { return true }
     failure = HTTPTransportError(.addressRefused, url: transfer.request.url, message: refusal)
     return false
+  }
+
+  private func allowsRequest(to address: NetworkAddress?) -> Bool {
+    // A name with several addresses of which one was refused is refused: it may lead to another the next time.
+    guard failure == nil, allows(address) else { return false }
+    if let address { addressCheck?.note(address) }
+    return true
+  }
+
+  private func setLookup(_ lookup: CurlTransport.Lookup, _ target: HTTPTarget) {
+    guard let addresses = lookup(target.host), let port = target.port else { return }
+    lookupList = curl_slist_append(nil, "\(target.host):\(port):\(addresses.joined(separator: ","))")
+    _ = calotype_curl_set_list(easy, CURLOPT_RESOLVE, lookupList)
   }
 
   // MARK: Time limits

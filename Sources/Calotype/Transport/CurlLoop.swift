@@ -94,7 +94,7 @@ final class CurlLoop {
       count += 1
       var queuedSince = now
       if case .waiting(_, let since) = transfer.place { queuedSince = since }
-      guard let handle = pool.popLast() ?? CurlHandle(loop: self, addressGuard: engine.addressGuard) else {
+      guard let handle = pool.popLast() ?? CurlHandle(loop: self) else {
         scheduler.finish(slot)
         transfer.complete(
           .failure(HTTPTransportError(.other, url: transfer.request.url, message: "libcurl has no memory")))
@@ -106,7 +106,7 @@ final class CurlLoop {
       running.append(handle)
       nextDeadline = min(nextDeadline, handle.deadline(configuration))
       do {
-        try handle.prepare(configuration: configuration)
+        try handle.prepare(configuration: configuration, lookup: engine.lookup)
         try handle.attach(to: multi)
       } catch {
         end(handle, with: .failure(error))

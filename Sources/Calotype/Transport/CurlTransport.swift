@@ -6,7 +6,8 @@ import Synchronization
 /// HTTP/1.1, and HTTP/2 over TLS where the server offers it. Connections are used again. How many transfers
 /// run at once, and which goes first, is decided here and not by libcurl: see ``Configuration``. Proxies are
 /// taken from the environment as libcurl does by default (`http_proxy`, `https_proxy`, `all_proxy`,
-/// `no_proxy`). Cookies, `.netrc` and authentication dialogues are off.
+/// `no_proxy`), unless the ``AddressPolicy`` says otherwise. Cookies, `.netrc` and authentication dialogues are
+/// off.
 ///
 /// The thread starts with the first request. When the last reference to the transport is gone, what is
 /// under way or waiting is finished first, and then the thread ends.
@@ -32,6 +33,9 @@ public final class CurlTransport: HTTPTransport {
     public var maximumHeaderSize = 256 << 10
     /// A file of certificates (PEM) to trust in place of the system's.
     public var certificateAuthoritiesPath: String?
+    /// Which network addresses requests may reach that do not say so themselves
+    /// (``HTTPRequest/addressPolicy``), ``AddressPolicy/default`` by default.
+    public var addressPolicy = AddressPolicy.default
 
     /// Creates a configuration with the defaults.
     public init() {}
@@ -47,13 +51,17 @@ public final class CurlTransport: HTTPTransport {
 
   /// Creates a transport.
   public convenience init(configuration: Configuration = .init()) {
-    self.init(configuration: configuration, addressGuard: nil)
+    self.init(configuration: configuration, lookup: nil)
   }
 
-  /// Creates a transport that asks before it connects, and before it uses a connection again.
-  init(configuration: Configuration, addressGuard: CurlAddressGuard?) {
+  /// Says where a name leads: numeric addresses, or `nil` to ask the system. Called for every transfer, on the
+  /// transport's thread.
+  package typealias Lookup = @Sendable (_ host: String) -> [String]?
+
+  /// Creates a transport for which names lead elsewhere than the system says.
+  package init(configuration: Configuration, lookup: Lookup?) {
     self.configuration = configuration
-    engine = CurlEngine(configuration: configuration, addressGuard: addressGuard)
+    engine = CurlEngine(configuration: configuration, lookup: lookup)
   }
 
   deinit { engine.submit(.stop) }
@@ -130,6 +138,13 @@ struct HTTPTarget: Sendable {
   var host: String {
     if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") { return String(authority[...end]) }
     return String(authority.prefix { $0 != ":" })
+  }
+
+  /// The port, the scheme's own where none is written; `nil` where it is not a number.
+  var port: Int? {
+    let text = authority.dropFirst(host.count)
+    guard text.count > 1 else { return isSecure ? 443 : 80 }
+    return text.hasPrefix(":") ? Int(text.dropFirst()) : nil
   }
 
   /// Takes an absolute http or https address apart.

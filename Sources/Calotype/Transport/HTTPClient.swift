@@ -80,6 +80,8 @@ final class HTTPLoad: HTTPTransfer, HTTPReceiver {
     request: HTTPRequest, options: HTTPClient.Options, transport: any HTTPTransport,
     receiver: any HTTPReceiver
   ) {
+    var request = request
+    if request.redirectChain == nil { request.redirectChain = RedirectChain() }
     self.request = request
     self.options = options
     self.transport = transport

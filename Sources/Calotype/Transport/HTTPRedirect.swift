@@ -19,6 +19,7 @@ enum HTTPRedirect {
     }
     var next = request
     next.url = url
+    next.redirectHop += 1
     changeMethod(of: &next, status: response.status)
     if origin(url) != origin(request.url) {
       next.headers.fields.removeAll { options.isSecret($0.name) }

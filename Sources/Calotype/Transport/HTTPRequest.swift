@@ -18,6 +18,13 @@ public struct HTTPRequest: Sendable {
   /// Whether compressed transfer is asked for and undone (Accept-Encoding and Content-Encoding); on by
   /// default. Off, the body is passed on as it comes.
   public var decodesContentEncoding: Bool
+  /// Which network addresses the request may reach; `nil`, the default, for what the transport's configuration
+  /// says.
+  public var addressPolicy: AddressPolicy?
+  /// Where the chain of redirects began that the request belongs to.
+  package var redirectChain: RedirectChain?
+  /// Which hop of it the request is, from 0.
+  package var redirectHop = 0
 
   /// The default of ``maximumResponseSize``, 64 MB.
   public static let defaultMaximumResponseSize = 64 << 20

@@ -27,6 +27,7 @@ enum FetchCommand {
             Option("quiet", help: "Show failures only"),
           ]),
         SharedOptions.picture, SharedOptions.processors, SharedOptions.list, SharedOptions.network,
+        SharedOptions.addresses,
         SharedOptions.cache,
       ],
       examples: [

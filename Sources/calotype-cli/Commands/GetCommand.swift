@@ -30,7 +30,7 @@ enum GetCommand {
               "json", help: "Write one line of JSON: status, headers in order, the body in Base64, the source"
             ),
           ]),
-        SharedOptions.cache,
+        SharedOptions.addresses, SharedOptions.cache,
       ],
       examples: [
         (
@@ -83,6 +83,7 @@ enum GetCommand {
 
   private static func request(_ arguments: Arguments, url: URL) throws -> HTTPRequest {
     var request = HTTPRequest(url: url, headers: try arguments.headers(), decodesContentEncoding: false)
+    request.addressPolicy = try arguments.addressPolicy()
     if let path = arguments["body"] {
       request.method = "POST"
       if path == "-" {

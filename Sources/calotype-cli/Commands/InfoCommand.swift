@@ -10,7 +10,7 @@ enum InfoCommand {
         "The format is told by the bytes, never by the name. Width and height are those that are shown, after the orientation is applied.",
       groups: [
         OptionGroup(title: "Output", options: [Option("json", help: "Write an object of JSON a line")]),
-        SharedOptions.network,
+        SharedOptions.network, SharedOptions.addresses,
         SharedOptions.cache,
       ],
       examples: [("calotype info --json *.jpg", "A line for each picture")],

@@ -19,7 +19,7 @@ enum ShowCommand {
               "as", nil, "KIND", values: ["auto", "symbols", "sixels", "kitty", "iterm"],
               "How to draw; by what the terminal can by default"),
           ]),
-        SharedOptions.network, SharedOptions.cache,
+        SharedOptions.network, SharedOptions.addresses, SharedOptions.cache,
       ],
       examples: [("calotype show https://example.com/icon.png", "One picture")],
       run: run)

@@ -19,7 +19,8 @@ enum ThumbnailCommand {
             Option("json", help: "Write a line of JSON for each picture"),
             Option("quiet", help: "Show failures only"),
           ]),
-        SharedOptions.picture, SharedOptions.processors, SharedOptions.network, SharedOptions.cache,
+        SharedOptions.picture, SharedOptions.processors, SharedOptions.network, SharedOptions.addresses,
+        SharedOptions.cache,
       ],
       examples: [
         ("calotype thumbnail photo.jpg -o small.webp --size 256", "At most 256 pixels a side, as WebP"),

@@ -50,6 +50,20 @@ enum SharedOptions {
       Option("header", "H", "'NAME: VALUE'", "A header to send; may be given several times"),
     ])
 
+  static let addresses = OptionGroup(
+    title: "Addresses from strangers",
+    options: [
+      Option(
+        "untrusted",
+        help:
+          "Reach public addresses only, on ports 80 and 443, and heed no proxy of the environment: nobody vouches for the addresses. Without it, what is named is fetched wherever it is, but no redirect from a public address to a private one is followed"
+      ),
+      Option("ports", nil, "N,N", "The ports that --untrusted allows, in place of 80 and 443"),
+      Option(
+        "allow-network", nil, "NETWORK",
+        "A network that counts as public, such as 10.1.0.0/16; may be given several times"),
+    ])
+
   static let list = OptionGroup(
     title: "List",
     options: [
@@ -109,6 +123,27 @@ extension Arguments {
       headers.append(name: String(name), value: value.trimmingCharacters(in: .whitespaces))
     }
     return headers
+  }
+
+  /// `--untrusted`, `--ports` and `--allow-network`.
+  func addressPolicy() throws -> AddressPolicy {
+    var policy = has("untrusted") ? AddressPolicy.untrusted : .default
+    if let text = self["ports"] {
+      let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+      let ports = parts.compactMap { Int($0) }.filter { (1...65_535).contains($0) }
+      guard ports.count == parts.count else {
+        throw UsageError("--ports takes numbers from 1 to 65535 with commas between them, not \(text)")
+      }
+      guard has("untrusted") else { throw UsageError("--ports needs --untrusted") }
+      policy.ports = Set(ports)
+    }
+    for text in values("allow-network") {
+      guard let network = AddressPolicy.Network(text) else {
+        throw UsageError("--allow-network takes a network such as 10.1.0.0/16 or fd00::/8, not \(text)")
+      }
+      policy.allowedNetworks.append(network)
+    }
+    return policy
   }
 
   /// `--cache-mode`.

@@ -1,3 +1,5 @@
+import Calotype
+
 /// Writes JSON objects whose names keep their order, a line each.
 struct JSONText {
   private(set) var text = "{"
@@ -21,7 +23,8 @@ struct JSONText {
     text += json
   }
 
-  /// A text in quotes. Control characters, and the two line separators that break JavaScript, are escaped.
+  /// A text in quotes. What would steer a terminal or turn letters around is escaped, also the two line
+  /// separators that break JavaScript.
   static func quoted(_ text: String) -> String {
     var result = "\""
     result.reserveCapacity(text.utf8.count + 2)
@@ -33,11 +36,12 @@ struct JSONText {
       case "\r": result += "\\r"
       case "\t": result += "\\t"
       default:
-        if scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar.value == 0x2028
-          || scalar.value == 0x2029
-        {
-          let hex = String(scalar.value, radix: 16)
-          result += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+        if Escaping.isUnsafeForDisplay(scalar) {
+          // JSON names what is beyond the first plane by the two halves that UTF-16 has for it.
+          for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
+            let hex = String(unit, radix: 16)
+            result += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+          }
         } else {
           result.unicodeScalars.append(scalar)
         }

@@ -93,6 +93,7 @@ final class OutputFolder: Sendable {
 
   /// Writes a file, in place of one of its name, and notes in it what it was made from.
   func write(_ data: Data, to name: String, origin: UInt64? = nil) throws {
+    try check(name)
     let temporary = temporaryName()
     var file = openat(descriptor, ".", temporaryFileFlag | O_WRONLY | O_CLOEXEC, 0o666)
     let isNameless = file >= 0
@@ -124,6 +125,7 @@ final class OutputFolder: Sendable {
   /// Gives a file that was made here a second name. Both names are one file as long as nobody writes into
   /// it; where the file system cannot do that, or counts too many names, it is copied.
   func duplicate(_ original: String, as name: String, origin: UInt64) throws {
+    try check(name)
     if size(of: original, origin: origin) != nil, link(original, name) { return }
     guard let data = read(original) else {
       throw Failure("\(display(original)) has gone while it was to be copied")
@@ -174,6 +176,13 @@ final class OutputFolder: Sendable {
         guard count > 0 else { throw failure(name) }
         at += count
       }
+    }
+  }
+
+  /// Whatever a name was made from: it never leads out of the folder.
+  private func check(_ name: String) throws {
+    guard !name.isEmpty, name != ".", name != "..", !name.utf8.contains(where: { $0 == 0x2F || $0 == 0 }) else {
+      throw Failure("\(display(name)): that is no name of a file")
     }
   }
 

@@ -57,7 +57,7 @@ final class ProgressBar: Sendable {
   func message(_ text: String) {
     state.withLock { state in
       if state.isDrawn { terminal.write("\r\u{1B}[K") }
-      terminal.line(text)
+      terminal.line(Escaping.displaySafe(text))
       if state.isDrawn { draw(state.counts) }
     }
   }

@@ -8,11 +8,13 @@ struct Session {
   let pipeline: ImagePipeline
   let headers: HTTPHeaders
   let cachePolicy: ImageRequest.CachePolicy
+  let addressPolicy: AddressPolicy
 
   /// - Parameter keepsPrints: Whether finished prints are kept on disk; otherwise originals are.
   init(_ arguments: Arguments, keepsPrints: Bool = false) throws {
     headers = try arguments.headers()
     cachePolicy = try arguments.cachePolicy()
+    addressPolicy = try arguments.addressPolicy()
     transport = CurlTransport(configuration: try Self.transportConfiguration(arguments))
     diskCache = try Self.diskCache(arguments)
     var configuration = ImagePipeline.Configuration(
@@ -20,6 +22,7 @@ struct Session {
       encoder: ImageEncoder())
     configuration.diskStorage = keepsPrints ? .automatic : .originals
     configuration.retry.maximumTries = (try arguments.integer("retries", in: 0...100) ?? 3) + 1
+    configuration.addressPolicy = addressPolicy
     configuration.secretHeaders = headers.namesOfPossibleSecrets
     configuration.maximumConcurrentDownloads = transport.configuration.maximumConcurrentTransfers
     configuration.maximumConcurrentDownloadsPerHost = transport.configuration.maximumTransfersPerHost
@@ -28,6 +31,7 @@ struct Session {
 
   static func transportConfiguration(_ arguments: Arguments) throws -> CurlTransport.Configuration {
     var configuration = CurlTransport.Configuration()
+    configuration.addressPolicy = try arguments.addressPolicy()
     configuration.maximumConcurrentTransfers = try arguments.integer("concurrency", in: 1...256) ?? 16
     configuration.maximumTransfersPerHost =
       try arguments.integer("per-host", in: 1...256) ?? min(6, configuration.maximumConcurrentTransfers)
@@ -48,7 +52,7 @@ struct Session {
     return DiskCache(
       directory: cacheDirectory(arguments),
       configuration: .init(onWarning: { warning in
-        Terminal.standardError.line("calotype: \(warning)")
+        Terminal.standardError.line(Escaping.displaySafe("calotype: \(warning)"))
       }))
   }
 

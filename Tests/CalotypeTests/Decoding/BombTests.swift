@@ -102,6 +102,37 @@ import Testing
     }
   }
 
+  /// Texts in each form that a PNG has, so many that reading them would cost seconds, are not read.
+  @Test func aThousandTexts() throws {
+    let picture = try DecodingFixtures.data("rgb.png")
+    let zeros = Bombs.zlib(zeroCount: 1 << 20)
+    var file = Data(picture.prefix(33))
+    for number in 0..<400 {
+      file += Bombs.chunk("zTXt", Array("k\(number)\0\0".utf8) + zeros)
+      file += Bombs.chunk("tEXt", Array("k\(number)\0".utf8) + [UInt8](repeating: 65, count: 1000))
+    }
+    file += picture.dropFirst(33)
+    var options = ImageDecodingOptions()
+    options.limits.maximumSeconds = 5
+    #expect(
+      try ImageDecoder().decode(file, options: options).bitmap == DecodingFixtures.decode("rgb.png").bitmap)
+  }
+
+  /// The limit of time is kept between rows: a limit of none ends every format that is decoded in rows.
+  @Test(arguments: ["rgb.png", "progressive.jpg", "still.gif", "alpha32.bmp"])
+  func aDecodeEndsAtItsLimitOfTime(name: String) throws {
+    let data = try DecodingFixtures.data(name)
+    var options = ImageDecodingOptions()
+    options.limits.maximumSeconds = 0
+    let error = #expect(throws: ImageDecodingError.self) { try ImageDecoder().decode(data, options: options) }
+    #expect(error == .timedOut(seconds: 0))
+    #expect(error?.code == "decode_timed_out")
+    for seconds in [30, .infinity, .nan, 1e300] {
+      options.limits.maximumSeconds = seconds
+      _ = try ImageDecoder().decode(data, options: options)
+    }
+  }
+
   @Test func aProgressiveJPEGWithEndlessScans() throws {
     let picture = try DecodingFixtures.data("progressive.jpg")
     // The last scan again and again: each would cost a pass over every coefficient.

@@ -210,29 +210,6 @@ import Testing
     }
     #expect(error?.code == .secureConnectionFailed)
   }
-
-  @Test func theAddressGuardIsAskedBeforeConnectingAndOnReuse() async throws {
-    let server = try ScriptedServer { _ in .ok([1]) }
-    let refuses = Lock(true)
-    let transport = CurlTransport(configuration: .init()) { request, address in
-      guard address.pointee.sa_family == sa_family_t(AF_INET) else { return "not IPv4" }
-      return refuses.withLock { $0 } ? "\(request.url.path) may not go there" : nil
-    }
-    let refused = await #expect(throws: HTTPTransportError.self) {
-      _ = try await transport.data(for: HTTPRequest(url: server.url("/a")))
-    }
-    #expect(refused?.code == .addressRefused)
-    #expect(refused?.message == "/a may not go there")
-    #expect(server.connections.isEmpty)
-    refuses.withLock { $0 = false }
-    _ = try await transport.data(for: HTTPRequest(url: server.url("/b")))
-    refuses.withLock { $0 = true }
-    let refusedAgain = await #expect(throws: HTTPTransportError.self) {
-      _ = try await transport.data(for: HTTPRequest(url: server.url("/c")))
-    }
-    #expect(refusedAgain?.code == .addressRefused)
-    #expect(server.requests.map(\.path) == ["/b"])
-  }
 }
 
 /// A socket that listens but whose queue is full, so that connecting to it takes for ever.

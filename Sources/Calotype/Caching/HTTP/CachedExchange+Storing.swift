@@ -24,11 +24,16 @@ extension CachedExchange {
 
   /// The key of an address's first response.
   private func key(for request: HTTPRequest) -> String {
-    let address = ImageRequest.normalizedAddress(request.url.absoluteString)
+    let address = sharedKey(for: request)
     let credentials = request.headers.values("Authorization")
     guard !credentials.isEmpty else { return address }
     // The credentials themselves are not to be found on the disk.
     return "\(address)\nfor \(EntryName(key: credentials.joined(separator: "\n")).path)"
+  }
+
+  /// The same for what may be shown to all.
+  private func sharedKey(for request: HTTPRequest) -> String {
+    ImageRequest.normalizedAddress(request.url.absoluteString) + (request.addressPolicy?.cachePartition ?? "")
   }
 
   /// Whether what was answered to a request with credentials may be used for others (RFC 9111, section 3.5).
@@ -40,8 +45,9 @@ extension CachedExchange {
     let key = key(for: request)
     let found = storedResponses(for: request, under: key)
     guard found.isEmpty, request.headers.contains("Authorization") else { return found }
-    let address = ImageRequest.normalizedAddress(request.url.absoluteString)
-    return storedResponses(for: request, under: address).filter { Self.isForAll($0.entry.metadata) }
+    return storedResponses(for: request, under: sharedKey(for: request)).filter {
+      Self.isForAll($0.entry.metadata)
+    }
   }
 
   private func storedResponses(for request: HTTPRequest, under key: String) -> [Stored] {
@@ -75,7 +81,7 @@ extension CachedExchange {
     var key = key(for: request)
     if entry.metadata.kind == .partial { return Storable(key: partKey(key), entry: entry) }
     if request.headers.contains("Authorization"), Self.isForAll(entry.metadata) {
-      key = ImageRequest.normalizedAddress(request.url.absoluteString)
+      key = sharedKey(for: request)
     }
     return Storable(key: key, entry: entry, requestHeaders: request.headers, replaced: partKeys)
   }

@@ -71,7 +71,7 @@ package final class CachedExchange: @unchecked Sendable {
   }
 
   let policy: HTTPCachePolicy
-  let mode: ImageRequest.CachePolicy
+  private(set) var mode: ImageRequest.CachePolicy
   let cache: (any DataCaching)?
   /// Whether the beginning of a download that is broken off is kept, to be gone on with.
   package var keepsParts = true
@@ -80,6 +80,7 @@ package final class CachedExchange: @unchecked Sendable {
 
   /// The request of the hop that the exchange is at, as the program would make it.
   private(set) var request: HTTPRequest
+  private let firstRequest: HTTPRequest
   /// What is stored for that hop.
   var stored: [Stored] = []
   private var question = Question.plain
@@ -104,7 +105,10 @@ package final class CachedExchange: @unchecked Sendable {
     cache: (any DataCaching)?, options: HTTPClient.Options = .init(),
     clock: @escaping @Sendable () -> Double = wallClockSeconds
   ) {
+    var request = request
+    if request.redirectChain == nil { request.redirectChain = RedirectChain() }
     self.request = request
+    firstRequest = request
     self.mode = mode
     self.policy = policy
     self.cache = cache
@@ -178,6 +182,9 @@ package final class CachedExchange: @unchecked Sendable {
 
   /// Takes the failure to get an answer, with what came of it. May write the disk.
   package func failed(_ error: HTTPTransportError, partial: Received? = nil) -> Step {
+    if error.code == .addressRefused, redirects > 0, request.redirectChain?.beginning == .unknown {
+      return beginAgainWithoutStored()
+    }
     if case .whether(let revalidation) = question, error.code != .cancelled,
       stored.indices.contains(revalidation.index),
       policy.mayUseStale(
@@ -188,6 +195,16 @@ package final class CachedExchange: @unchecked Sendable {
     }
     if let partial, partial.body.count >= Self.smallestPartWorthKeeping { keepPart(partial) }
     return .failed(error)
+  }
+
+  /// Goes the whole way again, asking for each hop: a redirect that came from the cache does not tell whether it
+  /// was a public address that gave it.
+  private func beginAgainWithoutStored() -> Step {
+    request = firstRequest
+    redirects = 0
+    freshUntil = .infinity
+    mode = .reload
+    return begin()
   }
 
   /// Stores what an outcome said is to be stored. Writes the disk.

@@ -48,7 +48,7 @@ public enum Escaping {
   }
 
   /// Whether a scalar can steer a terminal, break a line, or change the order in which letters are shown.
-  static func isUnsafeForDisplay(_ scalar: Unicode.Scalar) -> Bool {
+  package static func isUnsafeForDisplay(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0...0x1F, 0x7F...0x9F: true
     case 0x061C, 0x200B, 0x200E, 0x200F, 0x2028...0x202E, 0x2060...0x206F: true

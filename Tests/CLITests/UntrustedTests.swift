@@ -1,0 +1,40 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct UntrustedTests {
+  @Test func everyCommandRefusesPrivateAddresses() async throws {
+    let picture = Array(try Picture.png())
+    let server = try ScriptedServer { _ in .ok(picture, type: "image/png") }
+    let tool = try Tool()
+    let address = server.url("/a.png").absoluteString
+    try Data((address + "\n").utf8).write(to: tool.folder.file("list.txt"))
+    let port = ["--untrusted", "--ports", "80,\(server.port)"]
+    for arguments in [
+      ["get", address], ["info", address], ["show", address], ["thumbnail", address, "-o", "a.png"],
+      ["fetch", "list.txt", "-o", "out", "--report", "r.jsonl"], ["fetch", address],
+    ] {
+      let result = try await tool.run(arguments + port)
+      #expect(result.status == 1, "\(arguments): \(result.text)\(result.errorText)")
+      #expect(
+        result.errorText.contains("127.0.0.1 is a loopback address"), "\(arguments): \(result.errorText)")
+    }
+    let row = try #require(try tool.lines("r.jsonl").first)
+    #expect(row["error"] as? String == "address_refused", "\(row)")
+    #expect(server.connections.isEmpty)
+    // Without it what is named is fetched, and then not shown to who may reach public addresses only.
+    #expect(try await tool("get", address).status == 0)
+    #expect(try await tool.run(["get", address] + port).status == 1)
+    let allowed = try await tool.run(["get", address, "--allow-network", "127.0.0.0/8"] + port)
+    #expect(allowed.output == Data(picture), "\(allowed.errorText)")
+  }
+
+  @Test(arguments: [
+    ["--untrusted", "--ports", "80,x"], ["--untrusted", "--ports", "0"], ["--ports", "80"],
+    ["--allow-network", "example.com"], ["--allow-network", "10.0.0.0/40"],
+  ])
+  func wrongOptionsAreToldOf(options: [String]) async throws {
+    let result = try await Tool().run(["get", "http://127.0.0.1:1/"] + options)
+    #expect(result.status == 2, "\(result.errorText)")
+  }
+}
