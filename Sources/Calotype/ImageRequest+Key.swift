@@ -6,7 +6,9 @@ extension ImageRequest {
     let text = url.absoluteString
     // A line break cannot stand in an address either.
     let partition = addressPolicy?.cachePartition ?? ""
-    if LocalSource.isLocal(text) { return LocalSource.addressKey(for: url) + (url.isFileURL ? partition : "") }
+    if LocalSource.isLocal(text) {
+      return LocalSource.addressKey(for: url) + (url.isFileURL ? partition : "")
+    }
     let address = normalizedAddress(text) + partition
     if headers.isEmpty { return address }
     // A space cannot stand in an address, so no address can be taken for one with headers.

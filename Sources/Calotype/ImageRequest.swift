@@ -137,7 +137,8 @@ public struct ImageRequest: Sendable {
     copy.addressPolicy = policy
     if !policy.cachePartition.isEmpty, extrasBox?.value.source == nil {
       copy.cacheKey = ImageCacheKey(
-        address: Self.addressKey(for: url, headers: headers, addressPolicy: policy), variant: cacheKey.variant)
+        address: Self.addressKey(for: url, headers: headers, addressPolicy: policy), variant: cacheKey.variant
+      )
     }
     return copy
   }

@@ -181,7 +181,8 @@ final class OutputFolder: Sendable {
 
   /// Whatever a name was made from: it never leads out of the folder.
   private func check(_ name: String) throws {
-    guard !name.isEmpty, name != ".", name != "..", !name.utf8.contains(where: { $0 == 0x2F || $0 == 0 }) else {
+    guard !name.isEmpty, name != ".", name != "..", !name.utf8.contains(where: { $0 == 0x2F || $0 == 0 })
+    else {
       throw Failure("\(display(name)): that is no name of a file")
     }
   }
