@@ -4,8 +4,8 @@ import XCTest
 @testable import CalotypeGTK
 
 final class ObjectTests: DesktopTestCase {
-  func testSignalsBringTheirArgumentsAndTakeAnAnswer() {
-    onMain {
+  func testSignalsBringTheirArgumentsAndTakeAnAnswer() throws {
+    try onMain {
       let adjustment = gtk_adjustment_new(1, 0, 10, 1, 1, 1)!
       g_object_ref_sink(adjustment.address)
       defer { g_object_unref(adjustment.address) }
@@ -28,7 +28,8 @@ final class ObjectTests: DesktopTestCase {
       XCTAssertEqual(change, [0, 0, 1])
 
       let window = gtk_window_new()!
-      gtk_widget_realize(window)
+      gtk_window_present(window.cast())
+      try pump("the window") { gtk_widget_get_mapped(window) != 0 }
       var closes = 0
       connectAnswering(window, "close-request") { _ in
         closes += 1

@@ -48,11 +48,32 @@ public final class DesktopSession: Sendable {
   }
 
   /// Turns the wheel, presses keys, moves the pointer: xdotool's own words.
-  public func input(_ words: String...) async throws {
+  public func input(_ words: String...) async throws { try await input(words) }
+
+  /// Turns the wheel, presses keys, moves the pointer: xdotool's own words.
+  public func input(_ words: [String]) async throws {
     let result = try await runProcess("xdotool", words, environment: environment)
     guard result.status == 0 else {
       throw Failure(description: "xdotool \(words.joined(separator: " ")): \(result.errorText)")
     }
+  }
+
+  /// The same, while this thread waits: whatever it would draw meanwhile is drawn after all of it.
+  public func inputAtOnce(_ words: [String]) throws {
+    let status = try SpawnedProgram("xdotool", words, environment: environment).wait()
+    guard status == 0 else {
+      throw Failure(description: "xdotool \(words.joined(separator: " ")): \(status)")
+    }
+  }
+
+  /// Gives a window the keyboard: no window manager does it here. The newest, or the newest with a title.
+  public func focusWindow(title: String?) async throws {
+    let search = ["search", "--sync", "--onlyvisible", "--name", title ?? "."]
+    let result = try await runProcess("xdotool", search, environment: environment)
+    guard let window = result.text.split(separator: "\n").last.map(String.init) else {
+      throw Failure(description: "there is no window \(title ?? "")")
+    }
+    try await input("windowfocus", "--sync", window)
   }
 
   /// What is on the screen now.

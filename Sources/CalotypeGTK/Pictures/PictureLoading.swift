@@ -42,24 +42,7 @@ final class PictureLoading {
   /// The request as it is sent: at the size that the widget has on its screen.
   private var effectiveRequest: ImageRequest? {
     guard let request = owner.request else { return nil }
-    guard request.targetSize == nil else { return request }
-    let width: Double, height: Double
-    if let size = owner.pointSize {
-      (width, height) = size
-    } else {
-      // Steps, so that a window that is dragged larger does not ask for a picture of every size on the way.
-      func step(_ points: Int) -> Double { Double((points + 63) / 64 * 64) }
-      (width, height) = (step(owner.allocation.width), step(owner.allocation.height))
-    }
-    guard width > 0, height > 0 else { return nil }
-    let mode: TargetSize.Mode =
-      switch owner.contentFit {
-      case .contain, .scaleDown: .fit
-      case .cover: .fill
-      case .fill: .exact
-      }
-    return request.with(
-      TargetSize(width: width, height: height, scale: Double(owner.scale), mode: mode))
+    return request.targetSize != nil || owner.targetSize != nil ? owner.sized(request) : nil
   }
 
   /// Asks for what is wanted now: what is in memory is shown in this frame already, the rest is asked for a

@@ -14,12 +14,13 @@ extension RemotePicture {
       isBusy = true
       putBefore(WidgetTexts.current.loading)
     }
+    // Each telling goes to the session's bus; in a list it would go there for every row that passes.
     let accessible = widget.opaque
-    setAccessible(accessible, label: accessibleName, description: description)
-    if isBusy != isToldBusy {
-      isToldBusy = isBusy
-      setAccessible(accessible, busy: isBusy)
+    if told?.name != accessibleName || told?.description != description {
+      setAccessible(accessible, label: accessibleName, description: description)
     }
+    if isBusy != (told?.isBusy ?? false) { setAccessible(accessible, busy: isBusy) }
+    told = (accessibleName, description, isBusy)
   }
 
   /// Makes a failed picture something that can be clicked and reached by the keyboard, and no other.

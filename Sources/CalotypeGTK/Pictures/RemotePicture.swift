@@ -91,7 +91,7 @@ public final class RemotePicture: WidgetPeer {
   var appearing: Appearance?
   var allocation = (width: 0, height: 0)
   var hasRetryControls = false
-  var isToldBusy = false
+  var told: (name: String, description: String, isBusy: Bool)?
 
   /// Creates a picture that takes the size that its layout gives it.
   public convenience init(pipeline: ImagePipeline = .shared) {
@@ -103,8 +103,8 @@ public final class RemotePicture: WidgetPeer {
     self.init(pointSize: (width, height), pipeline: pipeline)
   }
 
-  /// Creates a picture that is told what to show, as in a list's row.
-  package convenience init(guidedWidth width: Double, height: Double) {
+  /// Creates a picture of a fixed size, in points, for a ``PictureCell``: a list says what it shows, and when.
+  public convenience init(inListWidth width: Double, height: Double) {
     self.init(pointSize: (width, height), pipeline: nil)
   }
 
@@ -142,6 +142,32 @@ public final class RemotePicture: WidgetPeer {
     if pointSize == nil { gtk_widget_queue_resize(widget) }
     redraw()
     onChange?(newPicture)
+  }
+
+  /// A request at the size that this shows, where it has none of its own.
+  package func sized(_ request: ImageRequest) -> ImageRequest {
+    guard request.targetSize == nil, let target = targetSize else { return request }
+    return request.with(target)
+  }
+
+  /// What fills this widget on its screen; `nil` before it has a size.
+  var targetSize: TargetSize? {
+    let width: Double, height: Double
+    if let pointSize {
+      (width, height) = pointSize
+    } else {
+      // Steps, so that a window that is dragged larger does not ask for a picture of every size on the way.
+      func step(_ points: Int) -> Double { Double((points + 63) / 64 * 64) }
+      (width, height) = (step(allocation.width), step(allocation.height))
+    }
+    guard width > 0, height > 0 else { return nil }
+    let mode: TargetSize.Mode =
+      switch contentFit {
+      case .contain, .scaleDown: .fit
+      case .cover: .fill
+      case .fill: .exact
+      }
+    return TargetSize(width: width, height: height, scale: Double(scale), mode: mode)
   }
 
   /// Pixels to a point on the monitor that shows it.
