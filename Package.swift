@@ -106,8 +106,8 @@ let package = Package(
       name: "CalotypeTests",
       dependencies: ["Calotype", "TestSupport", "cache-writer", "memory-hog"],
       exclude: [
-        "Decoding/Fixtures", "Decoding/make-fixtures.py", "Processing/Fixtures",
-        "Processing/make-fixtures.py",
+        "Decoding/Fixtures", "Decoding/make-fixtures.py", "Decoding/TraitFixtures",
+        "Decoding/make-trait-fixtures.py", "Processing/Fixtures", "Processing/make-fixtures.py",
       ]),
     .testTarget(
       name: "CLITests",
