@@ -95,6 +95,10 @@ let package = Package(
       dependencies: ["Calotype", "PlainC", "TestSupport"],
       path: "Benchmarks/CalotypeBench"),
     .executableTarget(
+      name: "print-gallery",
+      dependencies: ["Calotype", "CCairo"],
+      path: "Benchmarks/PrintGallery"),
+    .executableTarget(
       name: "cache-writer",
       dependencies: ["Calotype"],
       path: "Tests/Helpers/cache-writer"),

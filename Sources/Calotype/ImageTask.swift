@@ -131,11 +131,16 @@ public final class ImageTask: Sendable {
   }
 
   /// Everything that happens to the task from now on, the end included. Each use makes a stream of its own. It
-  /// begins with the request's ``ImageRequest/placeholder`` where there is one and the picture is not here.
+  /// begins with a print of another size from memory, else the request's ``ImageRequest/placeholder``, where there
+  /// is one and the picture is not here.
   public var events: AsyncStream<Event> {
     AsyncStream { continuation in
-      if let picture = request.placeholderImage, state.withLock({ $0.result == nil }) {
-        continuation.yield(.preview(ImageResponse(container: picture, source: .placeholder)))
+      if state.withLock({ $0.result == nil }) {
+        if let picture = pipeline?.previewImage(for: request) {
+          continuation.yield(.preview(ImageResponse(container: picture, source: .memory)))
+        } else if let picture = request.placeholderImage {
+          continuation.yield(.preview(ImageResponse(container: picture, source: .placeholder)))
+        }
       }
       let (result, isOver) = state.withLock { state in
         let isOver = state.result != nil && !state.isFollowed

@@ -34,7 +34,13 @@ import Testing
   @Test func everyProcessorIsAnOption() async throws {
     let tool = try Tool()
     try tool.folder.write(try Picture.png(), to: "a.png")
+    let mark = try Bitmap(size: PixelSize(width: 9, height: 9), isOpaque: true) { pixels in
+      pixels.initializeMemory(as: UInt8.self, repeating: 255)
+    }
+    try tool.folder.write(
+      try ImageEncoder().encode(mark, options: .init(format: .jpeg)), to: "mark, small.jpg")
     let values = [
+      "resize": "20x10,fill,attention", "overlay": "mark, small.jpg,topLeft,2,0.5",
       "crop": "0,0,20,10", "flip": "h", "rotate": "90", "brightness": "1.5", "contrast": "0.5",
       "tint": "#00ff00",
       "blur": "2", "sharpen": "1", "background": "white", "round": "8", "border": "2,#0000ff",
@@ -57,8 +63,109 @@ import Testing
         #expect(wrong.errorText.contains(option.name))
       }
     }
+    // The same through a list.
+    let server = try ScriptedServer(routes: ["/a.png": [.ok(try Picture.png())]])
+    try tool.folder.write("\(server.url("/a.png").absoluteString)\n", to: "list.txt")
+    for option in ImageProcessors.options {
+      let value = try option.argument.map { _ in try #require(values[option.name]) }
+      let options = ["--\(option.name)"] + (value.map { [$0] } ?? []) + ["--format", "png"]
+      let fetched = try await tool.run(["fetch", "list.txt", "-o", "out-\(option.name)"] + options)
+      #expect(fetched.status == 0, "\(option.name): \(fetched.errorText)")
+      let file = try #require(tool.names("out-\(option.name)").first)
+      let alone = try await tool.run(["thumbnail", "a.png", "-o", "-"] + options)
+      #expect(try tool.data("out-\(option.name)/\(file)") == alone.output, "\(option.name)")
+    }
     let turned = try await tool("thumbnail", "a.png", "-o", "-", "--crop", "0,0,20,10", "--rotate", "90")
     #expect(try ImageDecoder().inspect(turned.output).displaySize == PixelSize(width: 10, height: 20))
+  }
+
+  @Test func encodersTakeTheirOptions() async throws {
+    let tool = try Tool()
+    try tool.folder.write(try Picture.encoded(.jpeg, width: 64, height: 48), to: "a.jpg")
+    func bytes(_ options: String...) async throws -> Data {
+      let result = try await tool.run(["thumbnail", "a.jpg", "-o", "-"] + options)
+      #expect(result.status == 0, "\(options): \(result.errorText)")
+      return result.output
+    }
+    // SOF2 is a progressive frame's marker; the third component's sampling tells the chroma (ITU-T T.81).
+    func frame(_ data: Data) throws -> [UInt8] {
+      let bytes = Array(data)
+      let at = try #require(
+        bytes.indices.dropLast().first { bytes[$0] == 0xFF && [0xC0, 0xC2].contains(bytes[$0 + 1]) })
+      return Array(bytes[at..<at + 13])
+    }
+    #expect(try await frame(bytes("--format", "jpeg"))[1] == 0xC0)
+    #expect(try await frame(bytes("--progressive"))[1] == 0xC2)
+    for (chroma, sampling) in [("full", UInt8(0x11)), ("half", 0x21), ("quarter", 0x22)] {
+      #expect(try await frame(bytes("--chroma", chroma))[11] == sampling)
+    }
+    let pixels = try ImageDecoder().decode(tool.data("a.jpg")).bitmap
+    for format in ["webp", "avif"] {
+      #expect(try await ImageDecoder().decode(bytes("--format", format, "--lossless")).bitmap == pixels)
+      #expect(try await ImageDecoder().decode(bytes("--format", format)).bitmap != pixels)
+    }
+    let (fast, small) = (
+      try await bytes("--format", "png", "--effort", "fast"),
+      try await bytes("--format", "png", "--effort", "small")
+    )
+    #expect(small.count < fast.count)
+    for wrong in [
+      ["--chroma", "some"], ["--effort", "none"], ["--anchor", "top"],
+      ["--size", "9", "--mode", "fill", "--anchor", "up"],
+    ] {
+      #expect(try await tool.run(["thumbnail", "a.jpg", "-o", "-"] + wrong).status == 2, "\(wrong)")
+    }
+  }
+
+  @Test func theAnchorSaysWhatStays() async throws {
+    let tool = try Tool()
+    // Red at the left, blue at the right.
+    let picture = try Bitmap(size: PixelSize(width: 60, height: 20), isOpaque: true) { pixels in
+      for at in 0..<60 * 20 {
+        let isLeft = at % 60 < 30
+        pixels.storeBytes(of: isLeft ? 0xFF00_00FF : 0xFFFF_0000, toByteOffset: at * 4, as: UInt32.self)
+      }
+    }
+    try tool.folder.write(try ImageEncoder().encode(picture, options: .init(format: .png)), to: "a.png")
+    for (anchor, isRed) in [("left", true), ("right", false), ("bottomRight", false)] {
+      let result = try await tool(
+        "thumbnail", "a.png", "-o", "-", "--size", "10", "--mode", "fill", "--anchor", anchor)
+      let bitmap = try ImageDecoder().decode(result.output).bitmap
+      #expect(bitmap.size == PixelSize(width: 10, height: 10))
+      #expect((bitmap[5, 5].red > 200) == isRed, "\(anchor)")
+    }
+  }
+
+  @Test func placeholdersAreMade() async throws {
+    let tool = try Tool()
+    try tool.folder.write(try Picture.png(), to: "a.png")
+    let line = try #require(
+      try jsonLines(try await tool("info", "--json", "--placeholder", "a.png").output).first)
+    let hash = try #require((line["thumbhash"] as? String).flatMap(ImagePlaceholder.thumbHash(base64:)))
+    let pixel = try hash.bitmap()[10, 10]
+    #expect(pixel.red > 150 && pixel.green < 90)
+    #expect(try ImagePlaceholder.blurHash(line["blurhash"] as? String ?? "").bitmap().isOpaque)
+    #expect((line["color"] as? String).flatMap(ColorValue.init(css:)) != nil)
+    let text = try await tool("info", "--placeholder", "a.png").text
+    #expect(text.contains("ThumbHash ") && text.contains("BlurHash ") && text.contains("average #"))
+    #expect(try await !tool("info", "a.png").text.contains("ThumbHash"))
+  }
+
+  @Test func addressesOfFilesAndDataAreOperands() async throws {
+    let tool = try Tool()
+    let picture = try Picture.png(width: 31, height: 17)
+    let file = try tool.folder.write(picture, to: "a b.png")
+    let result = try await tool(
+      "info", "--json", file.absoluteString, "data:image/png;base64,\(picture.base64EncodedString())",
+      "file:///missing", "--cache-dir", "c")
+    #expect(result.status == 1)
+    let lines = try jsonLines(result.output)
+    #expect(lines.map { $0["width"] as? Int } == [31, 31, nil])
+    #expect(lines.last?["error"] as? String == "not_read")
+    let small = try await tool(
+      "thumbnail", file.absoluteString, "-o", "out/", "--size", "9", "--cache-dir", "c")
+    #expect(small.status == 0, "\(small.errorText)")
+    #expect(tool.names("out") == ["a b.png"])
   }
 
   @Test func thumbnailNamesEachFailure() async throws {

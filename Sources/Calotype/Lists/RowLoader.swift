@@ -108,6 +108,8 @@ public final class RowLoader<Row: Hashable & Sendable> {
     let image = pipeline.cachedImage(for: request)
     if let image {
       binding.picture = .image(image, source: .memory)
+    } else if let picture = pipeline.previewImage(for: request) {
+      binding.picture = .image(picture, source: .memory)
     } else if let picture = request.placeholderImage {
       binding.picture = .image(picture, source: .placeholder)
     }

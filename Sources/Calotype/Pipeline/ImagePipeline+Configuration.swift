@@ -24,6 +24,9 @@ extension ImagePipeline {
     public var diskCache: (any DataCaching)?
     /// What the disk cache keeps, ``DiskStoragePolicy/automatic`` by default.
     public var diskStorage: DiskStoragePolicy = .automatic
+    /// The sizes that the program asks for prints in. A print is made from a larger one on disk where that is as
+    /// good; those of an earlier run are found for the sizes that are named here, or were asked for since.
+    public var printSizes: [TargetSize] = []
     /// Decodes originals.
     public var decoder: any ImageDecoding
     /// Encodes the prints that are stored.

@@ -85,11 +85,22 @@ extension ImagePipeline {
   }
 
   private func begin(_ load: PrintLoad) {
+    if let (larger, derivation) = largerPrintInMemory(for: load) {
+      let item = workQueue.submit(priority: load.priority) { [self] in
+        if !deliver(load, from: larger, derivation, source: .memory) { beginWithoutMemory(load) }
+      }
+      return core.withLock { _ in if !load.hasEnded, load.original == nil { load.item = item } }
+    }
+    beginWithoutMemory(load)
+  }
+
+  private func beginWithoutMemory(_ load: PrintLoad) {
     guard configuration.diskCache != nil, load.key.policy != .reload, load.key.policy != .noStore,
       !load.key.print.variant.isEmpty, load.key.print.isLasting
     else { return awaitOriginal(of: load) }
     let item = workQueue.submit(priority: load.priority) { [self] in
-      if !deliverStoredPrint(load) { awaitOriginal(of: load, isOnWorkThread: true) }
+      if deliverStoredPrint(load) || deliverFromLargerStoredPrint(load) { return }
+      awaitOriginal(of: load, isOnWorkThread: true)
     }
     core.withLock { _ in if !load.hasEnded, load.original == nil { load.item = item } }
   }
@@ -206,7 +217,7 @@ extension ImagePipeline {
   // MARK: Delivering
 
   /// Ends a print load: into the memory cache, out of the table, to every task, then to disk.
-  private func finish(
+  func finish(
     _ load: PrintLoad, with result: Result<(ImageContainer, Original?), Error>, source: ImageResponse.Source,
     isStale: Bool = false, age: Double? = nil, timing: PrintTiming = .init()
   ) {
@@ -226,6 +237,9 @@ extension ImagePipeline {
       }
       if stores, storage.contains(.memory), original?.outcome.isOfAnotherVersion != true {
         configuration.memoryCache?.store(container, for: load.key.print)
+        if configuration.memoryCache != nil {
+          printIndex.withLock { $0.note(container, load.key.print, PrintShape(load.request)) }
+        }
       }
     }
     let tasks = core.withLock { core -> [ImageTask]? in

@@ -29,6 +29,8 @@ public final class ImagePipeline: Sendable {
 
   let core: Lock<Core>
   let workQueue: WorkQueue
+  /// Where a larger print may be found for a smaller one.
+  let printIndex: Lock<PrintIndex>
   /// Counts print loads that ended, so that a caller who missed the memory cache knows whether to look again.
   let endedLoads = Atomic<Int>(0)
 
@@ -50,6 +52,7 @@ public final class ImagePipeline: Sendable {
     self.configuration = configuration
     self.memoryMonitor = memoryMonitor
     core = Lock(Core(configuration: configuration))
+    printIndex = Lock(PrintIndex(targetSizes: configuration.printSizes))
     workQueue = WorkQueue(label: "calotype.work", width: configuration.decodingWidth)
   }
 

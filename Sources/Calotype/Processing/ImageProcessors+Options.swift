@@ -28,6 +28,10 @@ extension ImageProcessors {
 
   /// Every processor that can be given as an option, in the order of a help text.
   public static let options: [Option] = [
+    Option(
+      name: "resize", argument: "WxH[,MODE][,ANCHOR][,up]",
+      summary: "bring to another size, in its place among the processors"
+    ) { text throws(Invalid) in try resize(text) },
     Option(name: "crop", argument: "X,Y,W,H", summary: "cut a part out, in pixels") { text throws(Invalid) in
       let sides = try numbers(text, count: 4, as: "X,Y,W,H")
       guard sides.allSatisfy({ $0 == $0.rounded() && abs($0) < 1e9 }), sides[2] > 0, sides[3] > 0 else {
@@ -64,8 +68,13 @@ extension ImageProcessors {
     Option(name: "blur", argument: "N", summary: "blur by a radius in pixels") {
       text throws(Invalid) in Blur(radius: try number(text, in: 0...100_000))
     },
-    Option(name: "sharpen", argument: "N", summary: "sharpen; 0 changes nothing, 1 is strong") {
-      text throws(Invalid) in Sharpen(amount: try number(text, in: 0...1000))
+    Option(
+      name: "sharpen", argument: "N[,RADIUS]",
+      summary: "sharpen; 0 changes nothing, 1 is strong; radius in pixels"
+    ) { text throws(Invalid) in
+      let parts = text.split(separator: ",", maxSplits: 1, omittingEmptySubsequences: false)
+      let radius = try parts.count > 1 ? number(String(parts[1]), in: 0...100_000) : 1
+      return Sharpen(amount: try number(String(parts[0]), in: 0...1000), radius: radius)
     },
     Option(name: "background", argument: "COLOR", summary: "put on a colour") {
       text throws(Invalid) in Background(try color(text))
@@ -79,7 +88,14 @@ extension ImageProcessors {
     ) {
       text throws(Invalid) in RoundedCorners(radius: 0, border: try border(text))
     },
+    Option(
+      name: "overlay", argument: "FILE[,POSITION[,MARGIN[,OPACITY]]]",
+      summary: "draw a picture over it: bottomRight by default, else \(overlayPositions)"
+    ) { text throws(Invalid) in try overlay(text) },
   ]
+
+  private static let overlayPositions = Overlay.Position.allCases.map(\.rawValue)
+    .filter { $0 != Overlay.Position.bottomRight.rawValue }.joined(separator: ", ")
 
   /// Makes the processors of options, in the order in which they were given.
   ///
@@ -151,6 +167,56 @@ extension ImageProcessors {
     return radii.count == 1
       ? RoundedCorners(radius: radii[0])
       : RoundedCorners(topLeft: radii[0], topRight: radii[1], bottomRight: radii[2], bottomLeft: radii[3])
+  }
+
+  private static func resize(_ text: String) throws(Invalid) -> Resize {
+    var parts = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+    let sides = parts.removeFirst().lowercased().split(separator: "x", omittingEmptySubsequences: false)
+    let numbers = sides.compactMap { Int($0) }.filter { (1...65_535).contains($0) }
+    guard numbers.count == sides.count, (1...2).contains(numbers.count) else {
+      throw Invalid(reason: "must begin with a size from 1 to 65535, as 48 or 96x64")
+    }
+    var target = TargetSize(width: Double(numbers[0]), height: Double(numbers[numbers.count - 1]))
+    var anchor: Resize.Anchor?
+    for part in parts {
+      switch part {
+      case "fit": target.mode = .fit
+      case "fill": target.mode = .fill
+      case "exact": target.mode = .exact
+      case "up": target.allowsUpscaling = true
+      default:
+        guard let known = Resize.Anchor(rawValue: part) else {
+          let anchors = Resize.Anchor.allCases.map(\.rawValue).joined(separator: ", ")
+          throw Invalid(
+            reason: "after the size there may be fit, fill or exact, up, or one of \(anchors), not \(part)")
+        }
+        anchor = known
+        // An anchor says what stays where something is cropped.
+        if !parts.contains("fit"), !parts.contains("exact") { target.mode = .fill }
+      }
+    }
+    return Resize(target, anchor: anchor ?? .center)
+  }
+
+  private static func overlay(_ text: String) throws(Invalid) -> Overlay {
+    let parts = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+    // A file's name may have commas in it.
+    let at = parts.indices.dropFirst().last { Overlay.Position(rawValue: parts[$0]) != nil }
+    let path = parts[..<(at ?? parts.count)].joined(separator: ",")
+    let position = at.flatMap { Overlay.Position(rawValue: parts[$0]) } ?? .bottomRight
+    let rest = at.map { parts[($0 + 1)...] } ?? []
+    guard rest.count <= 2 else { throw Invalid(reason: "must be FILE, a position, a margin and an opacity") }
+    let margin = try rest.first.map { text throws(Invalid) in try number(text, in: -65_535...65_535) } ?? 0
+    let opacity = try rest.dropFirst().first.map { text throws(Invalid) in try number(text, in: 0...1) } ?? 1
+    do {
+      let (data, _) = try LocalSource.file(path).read(key: "", limit: HTTPRequest.defaultMaximumResponseSize)
+      let picture = try ImageDecoder().decode(data).bitmap
+      return Overlay(picture, position: position, margin: Int(margin), opacity: opacity)
+    } catch let error as LocalSourceError {
+      throw Invalid(reason: "\(path): \(error.reason)")
+    } catch {
+      throw Invalid(reason: "\(path): \(error)")
+    }
   }
 
   private static func border(_ text: String) throws(Invalid) -> ImageBorder {

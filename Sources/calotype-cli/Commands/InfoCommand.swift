@@ -9,7 +9,14 @@ enum InfoCommand {
       details:
         "The format is told by the bytes, never by the name. Width and height are those that are shown, after the orientation is applied.",
       groups: [
-        OptionGroup(title: "Output", options: [Option("json", help: "Write an object of JSON a line")]),
+        OptionGroup(
+          title: "Output",
+          options: [
+            Option("json", help: "Write an object of JSON a line"),
+            Option(
+              "placeholder",
+              help: "Make compact placeholders: a ThumbHash (in Base64), a BlurHash and the average colour"),
+          ]),
         SharedOptions.network, SharedOptions.addresses,
         SharedOptions.cache,
       ],
@@ -25,8 +32,10 @@ enum InfoCommand {
       do {
         let data = try await PictureSource(operand: operand).data(session)
         let info = try ImageDecoder().inspect(data)
+        let placeholders = arguments.has("placeholder") ? try Placeholders(data) : nil
         Terminal.standardOutput.line(
-          arguments.has("json") ? json(operand, info, data.count) : text(operand, info, data.count))
+          arguments.has("json")
+            ? json(operand, info, data.count, placeholders) : text(operand, info, data.count, placeholders))
       } catch {
         failures += 1
         let (code, message) = FetchJob.describe(error)
@@ -45,7 +54,27 @@ enum InfoCommand {
     return failures > 0 ? 1 : 0
   }
 
-  private static func json(_ operand: String, _ info: ImageInfo, _ bytes: Int) -> String {
+  /// What can stand in a picture's place until it is here.
+  private struct Placeholders {
+    var thumbHash = ""
+    var blurHash = ""
+    var color: ColorValue
+
+    init(_ data: Data) throws {
+      // Neither hash looks at more than this.
+      let options = ImageDecodingOptions(targetSize: TargetSize(width: 100, height: 100))
+      let bitmap = try ImageDecoder().decode(data, options: options).bitmap
+      if case .thumbHash(let hash) = try ImagePlaceholder.thumbHash(of: bitmap) {
+        thumbHash = hash.base64EncodedString()
+      }
+      if case .blurHash(let hash) = try ImagePlaceholder.blurHash(of: bitmap) { blurHash = hash }
+      color = ImagePlaceholder.averageColor(of: bitmap)
+    }
+  }
+
+  private static func json(
+    _ operand: String, _ info: ImageInfo, _ bytes: Int, _ placeholders: Placeholders?
+  ) -> String {
     var json = JSONText()
     json.add("input", operand)
     json.add("format", info.format.rawValue)
@@ -58,16 +87,28 @@ enum InfoCommand {
     json.add("alpha", info.hasAlpha)
     json.add("bits", info.bitsPerChannel)
     json.add("loops", info.loopCount)
+    if let placeholders {
+      json.add("thumbhash", placeholders.thumbHash)
+      json.add("blurhash", placeholders.blurHash)
+      json.add("color", placeholders.color.description)
+    }
     return json.object
   }
 
-  private static func text(_ operand: String, _ info: ImageInfo, _ bytes: Int) -> String {
+  private static func text(
+    _ operand: String, _ info: ImageInfo, _ bytes: Int, _ placeholders: Placeholders?
+  ) -> String {
     var parts = ["\(info.format.rawValue) \(info.displaySize)"]
     if info.frameCount > 1 { parts.append("\(info.frameCount) frames") }
     if info.orientation != .up { parts.append("orientation \(info.orientation.rawValue)") }
     parts.append("\(info.bitsPerChannel) bits\(info.hasAlpha ? " with alpha" : "")")
     if let profile = info.profile { parts.append("profile \(profile)") }
     parts.append(Format.bytes(bytes))
+    if let placeholders {
+      parts.append("ThumbHash \(placeholders.thumbHash)")
+      parts.append("BlurHash \(placeholders.blurHash)")
+      parts.append("average \(placeholders.color)")
+    }
     return Escaping.displaySafe("\(operand): \(parts.joined(separator: ", "))")
   }
 }

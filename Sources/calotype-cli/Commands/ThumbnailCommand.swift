@@ -92,7 +92,7 @@ enum ThumbnailCommand {
     let container = try await source.picture(session, output)
     let format = output.fileFormat(for: container)
     let data = try ImageEncoder().encode(
-      container.bitmap, options: ImageEncodingOptions(format: format, quality: output.quality),
+      container.bitmap, options: output.encodingOptions(format),
       cancellation: CancellationFlag())
     return (data, container.bitmap.size, format)
   }

@@ -217,7 +217,7 @@ final class FetchJob: Sendable {
       parts.folder == nil
       ? nil
       : try ImageEncoder().encode(
-        response.image, options: ImageEncodingOptions(format: format, quality: parts.output.quality),
+        response.image, options: parts.output.encodingOptions(format),
         cancellation: CancellationFlag())
     return Picture(
       data: data, bitmap: response.image, format: format, size: response.image.size, source: response.source,

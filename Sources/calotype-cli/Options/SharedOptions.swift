@@ -13,10 +13,23 @@ enum SharedOptions {
       ),
       Option("upscale", help: "Enlarge pictures that are smaller than the size"),
       Option(
+        "anchor", nil, "ANCHOR", values: ImageProcessors.Resize.Anchor.allCases.map(\.rawValue),
+        "What stays where --mode fill crops: center by default; attention is where most edges and colours are"
+      ),
+      Option(
         "format", "f", "FORMAT", values: ["original", "png", "jpeg", "webp", "avif"],
         "The format to write; by default the picture's own, or PNG where that cannot be written. original writes the bytes as they were downloaded"
       ),
       Option("quality", "q", "N", "1 (smallest) to 100 (best) for jpeg, webp and avif; 85 by default"),
+      Option("lossless", help: "Keep every pixel as it is in webp and avif"),
+      Option("progressive", help: "Write jpeg in scans, each finer than the one before"),
+      Option(
+        "chroma", nil, "RESOLUTION", values: ["auto", "full", "half", "quarter"],
+        "How much of the colours' resolution jpeg and avif keep; auto, the default, is full from a quality of 90"
+      ),
+      Option(
+        "effort", nil, "EFFORT", values: ["fast", "balanced", "small"],
+        "What is given for a smaller file; balanced by default"),
     ])
 
   /// Every processor is an option; they are applied in the order that they are given in.
@@ -93,6 +106,7 @@ extension Arguments {
       case "exact": .exact
       case .some(let other): throw UsageError("--mode is fit, fill or exact, not \(other)")
       }
+    if has("anchor"), mode != .fill { throw UsageError("--anchor needs --mode fill, which crops") }
     guard let text = self["size"] else {
       if has("mode") || has("upscale") { throw UsageError("--mode and --upscale need a --size") }
       return nil
@@ -107,6 +121,41 @@ extension Arguments {
     }
     return TargetSize(
       width: Double(width), height: Double(height), mode: mode, allowsUpscaling: has("upscale"))
+  }
+
+  /// `--anchor`; `nil` for the middle, which needs nothing of its own.
+  func anchor() throws -> ImageProcessors.Resize.Anchor? {
+    guard let text = self["anchor"] else { return nil }
+    guard let anchor = ImageProcessors.Resize.Anchor(rawValue: text) else {
+      let all = ImageProcessors.Resize.Anchor.allCases.map(\.rawValue).joined(separator: ", ")
+      throw UsageError("--anchor is one of \(all), not \(text)")
+    }
+    return anchor == .center ? nil : anchor
+  }
+
+  /// `--lossless`, `--progressive`, `--chroma` and `--effort`, for a quality; the format is for the caller to set.
+  func encodingOptions(quality: Int) throws -> ImageEncodingOptions {
+    var options = ImageEncodingOptions(
+      format: .png, quality: quality, isLossless: has("lossless"), isProgressive: has("progressive"))
+    switch self["chroma"] {
+    case nil, "auto": options.chroma = .automatic
+    case "full": options.chroma = .full
+    case "half": options.chroma = .half
+    case "quarter": options.chroma = .quarter
+    case .some(let other): throw UsageError("--chroma is auto, full, half or quarter, not \(other)")
+    }
+    switch self["effort"] {
+    case nil, "balanced": options.effort = .balanced
+    case "fast": options.effort = .fast
+    case "small": options.effort = .small
+    case .some(let other): throw UsageError("--effort is fast, balanced or small, not \(other)")
+    }
+    return options
+  }
+
+  /// Whether anything is asked for that only a picture written anew can have.
+  var asksForEncoding: Bool {
+    ["quality", "lossless", "progressive", "chroma", "effort"].contains { has($0) }
   }
 
   /// `--header`.

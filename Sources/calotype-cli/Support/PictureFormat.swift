@@ -16,19 +16,24 @@ struct PictureOutput {
   var targetSize: TargetSize?
   var processors: [any ImageProcessing]
   var format: Format
-  var quality: Int
+  private var encoding: ImageEncodingOptions
 
   init(_ arguments: Arguments, path: String? = nil) throws {
     targetSize = try arguments.targetSize()
     processors = try arguments.processors()
-    quality = try arguments.integer("quality", in: 1...100) ?? 85
+    if let anchor = try arguments.anchor(), let size = targetSize {
+      // What is to stay is only known once the whole picture is there.
+      processors.insert(ImageProcessors.Resize(size, anchor: anchor), at: 0)
+      targetSize = nil
+    }
+    encoding = try arguments.encodingOptions(quality: try arguments.integer("quality", in: 1...100) ?? 85)
     let isChanged = targetSize != nil || !processors.isEmpty
     switch arguments["format"] {
     case nil:
       if let named = path.flatMap(Self.format(named:)) {
         format = .fixed(named)
       } else {
-        format = isChanged || arguments.has("quality") ? .automatic : .original
+        format = isChanged || arguments.asksForEncoding ? .automatic : .original
       }
     case "original":
       if isChanged {
@@ -49,10 +54,24 @@ struct PictureOutput {
       .cacheKey.variant
     switch format {
     case .original: text += " original"
-    case .automatic: text += " automatic \(quality)"
-    case .fixed(let format): text += " \(format.rawValue) \(quality)"
+    case .automatic: text += " automatic \(encodingText)"
+    case .fixed(let format): text += " \(format.rawValue) \(encodingText)"
     }
     return text
+  }
+
+  private var encodingText: String {
+    let usual = ImageEncodingOptions(format: encoding.format, quality: encoding.quality)
+    if encoding == usual { return "\(encoding.quality)" }
+    return
+      "\(encoding.quality) \(encoding.isLossless) \(encoding.isProgressive) \(encoding.chroma) \(encoding.effort)"
+  }
+
+  /// How to write a picture in a format.
+  func encodingOptions(_ format: ImageFormat) -> ImageEncodingOptions {
+    var options = encoding
+    options.format = format
+    return options
   }
 
   /// The format to write a picture of a given origin in.

@@ -11,7 +11,9 @@ struct PictureSource {
   /// A name for a file made from it, without an extension.
   var title: String {
     if operand == "-" { return "standard-input" }
-    if Arguments.isAddress(operand), let url = URL(string: operand) {
+    if operand.lowercased().hasPrefix("data:") { return "data" }
+    if Arguments.isAddress(operand) || operand.lowercased().hasPrefix("file:"), let url = URL(string: operand)
+    {
       let last = url.path.split(separator: "/").last.map(String.init) ?? url.host ?? operand
       return Self.withoutExtension(last)
     }
@@ -20,10 +22,19 @@ struct PictureSource {
 
   /// The original's bytes; an address's through the pipeline.
   func data(_ session: Session) async throws -> Data {
-    if Arguments.isAddress(operand) {
-      return try await session.pipeline.data(for: request(try Arguments.address(operand), session)).data
+    if let url = try address() {
+      return try await session.pipeline.data(for: request(url, session)).data
     }
     return try fileData()
+  }
+
+  /// The operand's address, where it is one: a server's, or one of `file:` or `data:`.
+  private func address() throws -> URL? {
+    if Arguments.isAddress(operand) { return try Arguments.address(operand) }
+    let scheme = operand.prefix(5).lowercased()
+    guard scheme == "file:" || scheme == "data:" else { return nil }
+    guard let url = URL(string: operand) else { throw UsageError("\(operand.prefix(80)) is no address") }
+    return url
   }
 
   /// A request for an address's print, as the options want it.
@@ -57,8 +68,7 @@ struct PictureSource {
 
   /// The picture, as the options want it.
   func picture(_ session: Session, _ output: PictureOutput) async throws -> ImageContainer {
-    if Arguments.isAddress(operand) {
-      let url = try Arguments.address(operand)
+    if let url = try address() {
       return try await session.pipeline.task(for: request(url, session, output: output)).response.container
     }
     let cancellation = CancellationFlag()

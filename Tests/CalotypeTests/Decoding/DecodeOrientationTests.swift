@@ -51,6 +51,33 @@ import Testing
     #expect(PixelDifference.meanAbsoluteError(filled, upright) < 2)
   }
 
+  /// The processor sees the picture upright: what it cuts out is what it would cut out of the upright one.
+  @Test(arguments: files)
+  func aProcessor(file: String, orientation: UInt8) throws {
+    let part = ImageProcessors.Crop(x: 4, y: 2, width: 20, height: 9)
+    let processors: [any ImageProcessing] = [part, .flip(.horizontal)]
+    let made = try ImageProcessors.apply(processors, to: try DecodingFixtures.decode(file).bitmap)
+    let expected = try ImageProcessors.apply(processors, to: try DecodingFixtures.reference("upright"))
+    #expect(made.size == PixelSize(width: 20, height: 9))
+    #expect(PixelDifference.meanAbsoluteError(made, expected) < 2.5)
+  }
+
+  /// Written again it is upright without a word on how to turn it, in every format.
+  @Test(arguments: files)
+  func aReEncode(file: String, orientation: UInt8) throws {
+    let bitmap = try DecodingFixtures.decode(file).bitmap
+    for format in ImageEncoder.formats {
+      let options = ImageEncodingOptions(format: format, quality: 95, chroma: .full)
+      let data = try ImageEncoder().encode(bitmap, options: options)
+      let info = try ImageDecoder().inspect(data)
+      #expect(info.orientation == .up)
+      #expect(info.storedSize == DecodingFixtures.size)
+      #expect(info.profile == nil)
+      let again = try DecodingFixtures.decode(data).bitmap
+      #expect(PixelDifference.meanAbsoluteError(again, try DecodingFixtures.reference("upright")) < 2.5)
+    }
+  }
+
   @Test(arguments: files)
   func inspected(file: String, orientation: UInt8) throws {
     let info = try ImageDecoder().inspect(try DecodingFixtures.data(file), limits: .init())

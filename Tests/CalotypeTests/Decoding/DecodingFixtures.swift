@@ -67,6 +67,19 @@ enum PixelDifference {
     }
   }
 
+  /// The mean difference of each channel, 0 to 255: red, green, blue, alpha.
+  static func channelErrors(_ left: Bitmap, _ right: Bitmap) -> [Double] {
+    left.withUnsafeBytes { a in
+      right.withUnsafeBytes { b in
+        (0..<4).map { channel in
+          let places = stride(from: channel, to: min(a.count, b.count), by: 4)
+          let sum = places.reduce(0) { $0 + abs(Int(a[$1]) - Int(b[$1])) }
+          return Double(sum) / Double(max(1, a.count / 4))
+        }
+      }
+    }
+  }
+
   private static func lab(_ pixel: Bitmap.Pixel) -> (Double, Double, Double) {
     func linear(_ value: UInt8) -> Double {
       let v = Double(value) / 255

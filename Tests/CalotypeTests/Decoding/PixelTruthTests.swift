@@ -32,6 +32,7 @@ import Testing
     #expect(container.bitmap.size == DecodingFixtures.size)
     let expected = try DecodingFixtures.reference(reference)
     #expect(PixelDifference.meanDeltaE(container.bitmap, expected) < 1.5)
+    #expect(PixelDifference.channelErrors(container.bitmap, expected).allSatisfy { $0 < 2 })
     if [".png", ".gif", ".bmp"].contains(where: file.hasSuffix) && !file.hasPrefix("p3") {
       // Lossless: what is not exact is a mistake, but for one step of rounding.
       #expect(PixelDifference.meanAbsoluteError(container.bitmap, expected) < 0.35)
@@ -45,6 +46,7 @@ import Testing
     #expect(container.originalSize == DecodingFixtures.size)
     let expected = try DecodingFixtures.reference(reference, size: DecodingFixtures.halfSize)
     #expect(PixelDifference.meanDeltaE(container.bitmap, expected) < 2)
+    #expect(PixelDifference.channelErrors(container.bitmap, expected).allSatisfy { $0 < 2 })
     #expect(PixelDifference.meanAbsoluteError(container.bitmap, expected) < 1.5)
   }
 

@@ -11,7 +11,10 @@ import Testing
     ("contrast:0.5", "adjust(brightness:1,contrast:0.5)"), ("sharpen:1", "sharpen(1,1)"),
     ("flip:h", "flip(horizontal)"), ("flip:vertical", "flip(vertical)"), ("rotate:270", "rotate(270)"),
     ("crop:1,-2,30,40", "crop(1,-2,30,40)"), ("background:White", "background(#ffffff)"),
-    ("border:2,navy", "round(0,border:2,#000080)"),
+    ("border:2,navy", "round(0,border:2,#000080)"), ("sharpen:0.5,2", "sharpen(0.5,2)"),
+    ("resize:48", "resize(48x48,fit)"), ("resize:96x64,exact,up", "resize(96x64,exact,up)"),
+    ("resize:48,top", "resize(48x48,fill,anchor:top)"),
+    ("resize:48x32,fill,attention", "resize(48x32,fill,anchor:attention)"),
   ])
   func isUnderstood(text: String, identifier: String) throws {
     #expect(try ImageProcessors.parse(text).identifier == identifier)
@@ -24,7 +27,10 @@ import Testing
     "flip:d", "rotate:45",
     "crop:1,2,3", "crop:1,2,0,4", "crop:1,2,3.5,4", "crop:1,2,1e30,4", "crop:a,b,c,d", "border:2",
     "border:,red",
-    "border:-2,red", "border:2,", "brightness:1001", "brightness:bright",
+    "border:-2,red", "border:2,", "brightness:1001", "brightness:bright", "sharpen:1,", "sharpen:1,2,3",
+    "resize", "resize:0", "resize:x",
+    "resize:1x2x3", "resize:9,sideways", "overlay", "overlay:/missing.png", "overlay:/dev/zero",
+    "overlay:/missing.png,center,0,0.5,1",
   ])
   func isRefusedWithAReason(text: String) {
     let error = #expect(throws: ImageProcessingError.self) { try ImageProcessors.parse(text) }
