@@ -2,6 +2,7 @@
 let allBenchmarks: [any Benchmark.Type] = [
   DecodeBenchmarks.self,
   ResampleBenchmarks.self,
+  ProcessBenchmarks.self,
   TransportBenchmarks.self,
   CacheBenchmarks.self,
   PipelineBenchmarks.self,

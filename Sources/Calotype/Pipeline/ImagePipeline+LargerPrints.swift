@@ -7,6 +7,7 @@ extension ImagePipeline {
   /// here: `nil` where there is none.
   public func previewImage(for request: ImageRequest) -> ImageContainer? {
     guard let memory = configuration.memoryCache else { return nil }
+    let request = request.withDefault(configuration.addressPolicy)
     let known = printIndex.withLock { $0.prints(of: request.cacheKey.address) }
     guard !known.isEmpty else { return nil }
     let identifiers = request.processors.map(\.identifier)
@@ -74,8 +75,8 @@ extension ImagePipeline {
       return cancellation.isCancelled
     }
     timing.processEnd = monotonicNanoseconds()
-    var container = larger
-    container.bitmap = bitmap
+    var container = ImageContainer(bitmap: bitmap, format: larger.format, originalSize: larger.originalSize)
+    container.freshUntil = larger.freshUntil
     finish(load, with: .success((container, nil)), source: source, isStale: isStale, age: age, timing: timing)
     return true
   }

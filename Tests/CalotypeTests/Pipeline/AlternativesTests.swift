@@ -40,6 +40,23 @@ import Testing
     await fixture.pipeline.flush()
   }
 
+  @Test func theyMayReachNoMoreThanTheRequestItself() async throws {
+    let fixture = PipelineFixture(answers)
+    var wanted = ImageRequest(url: url("/missing"), addressPolicy: .untrusted)
+    wanted.alternatives = [url("/there"), URL(fileURLWithPath: "/etc/hostname")]
+    wanted.lowDataURL = url("/small")
+    _ = try await fixture.pipeline.task(for: wanted).response
+    fixture.pipeline.sparesData = true
+    _ = try await fixture.pipeline.task(for: wanted).response
+    #expect(fixture.transport.paths == ["/missing", "/there", "/small"])
+    #expect(fixture.transport.requests.allSatisfy { $0.addressPolicy == .untrusted })
+    var local = ImageRequest(url: url("/missing"), addressPolicy: .untrusted)
+    local.alternatives = [URL(fileURLWithPath: "/etc/hostname")]
+    let task = fixture.pipeline.task(for: local)
+    let error = await #expect(throws: ImagePipeline.Error.self) { try await task.response }
+    #expect(error?.alternatives.map(\.code) == ["address_refused"])
+  }
+
   @Test func theErrorTellsOfAll() async throws {
     let fixture = PipelineFixture(answers)
     let task = fixture.pipeline.task(for: request("/missing", ["/empty", "/down"]))
