@@ -45,11 +45,13 @@ final class FetchJob: Sendable {
   let parts: Parts
   private let identity: String
   private let gate: FetchGate
+  private let earlier: EarlierFiles?
   private let state = Lock(State())
 
   init(_ parts: Parts) {
     self.parts = parts
     identity = parts.output.identity
+    earlier = parts.folder.map { EarlierFiles(in: $0.path) }
     // Twice the downloads: while some wait for the network, others are decoded and written.
     gate = FetchGate(maximumLoads: parts.session.transport.configuration.maximumConcurrentTransfers * 2 + 4)
   }
@@ -232,7 +234,7 @@ final class FetchJob: Sendable {
 
   /// The outcome of an earlier run, where its file stands.
   private func existing(_ row: Row, origin: UInt64) -> AddressTable.Outcome? {
-    guard let folder = parts.folder, let name = row.name, folder.mayHold(name),
+    guard let folder = parts.folder, let name = row.name, earlier?.mayHold(name) == true,
       [.default, .forceCache, .onlyIfCached].contains(parts.session.cachePolicy)
     else { return nil }
     for format in candidateFormats(row.url) {

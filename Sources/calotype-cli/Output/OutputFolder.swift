@@ -11,12 +11,6 @@ final class OutputFolder: Sendable {
   let path: String
   private let descriptor: Int32
   private let counter = Atomic<Int>(0)
-  /// The names that stood in the folder at its opening, without their extensions, as hashes; `nil` where there
-  /// were too many to keep.
-  private let stems: Set<UInt64>?
-  /// Beyond this many names, 40 MB of hashes, each is looked for on the disk.
-  private static let maximumStemCount = 1 << 20
-
   /// Opens a folder; it is made where it is missing.
   init(path: String) throws {
     self.path = path
@@ -29,30 +23,7 @@ final class OutputFolder: Sendable {
     }
     descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw Failure("\(Escaping.displaySafe(path)): \(Self.message(errno))") }
-    stems = Self.readStems(path)
   }
-
-  private static func readStems(_ path: String) -> Set<UInt64>? {
-    guard let folder = opendir(path) else { return nil }
-    defer { closedir(folder) }
-    var stems = Set<UInt64>()
-    while let entry = readdir(folder) {
-      guard stems.count < maximumStemCount else { return nil }
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      stems.insert(Digest.stableHash(stem(name)))
-    }
-    return stems
-  }
-
-  private static func stem(_ name: String) -> String {
-    name.utf8.lastIndex(of: UInt8(ascii: ".")).map { String(name[..<$0]) } ?? name
-  }
-
-  /// Whether files of a name with some extension may have been there when the folder was opened. To look for
-  /// each of them costs more than to write a new one.
-  func mayHold(_ stem: String) -> Bool { stems?.contains(Digest.stableHash(stem)) ?? true }
 
   deinit { close(descriptor) }
 
