@@ -129,6 +129,8 @@ if withDesktop {
     system("CGtk", pkgConfig: "gtk4", apt: "libgtk-4-dev", brew: "gtk4"),
     .target(name: "CGtkObjects", dependencies: ["CGtk"], path: "Sources/Shims/CGtkObjects"),
     .target(name: "CalotypeGTK", dependencies: ["Calotype", "CGtk", "CGtkObjects"]),
+    .executableTarget(
+      name: "calotype-gtk-bench", dependencies: ["CalotypeGTK", "TestSupport"], path: "Benchmarks/GTKBench"),
     .testTarget(
       name: "CalotypeGTKTests", dependencies: ["CalotypeGTK", "TestSupport"],
       exclude: ["accessibility.py"]),

@@ -3,30 +3,23 @@ internal import Calotype
 /// Fetches what comes next in the direction of scrolling.
 @MainActor
 final class ListPrefetching {
-  private let pipeline: ImagePipeline
+  private let prefetcher: ImagePrefetcher
   private var positions: [Int] = []
-  private var tasks: [ImageCacheKey: ImageTask] = [:]
+  private var requests: [ImageCacheKey: ImageRequest] = [:]
 
-  init(pipeline: ImagePipeline) { self.pipeline = pipeline }
-
-  isolated deinit { for task in tasks.values { task.cancel() } }
+  init(pipeline: ImagePipeline) { prefetcher = ImagePrefetcher(pipeline: pipeline) }
 
   /// Whether other rows are wanted than before.
   func isNews(_ positions: [Int]) -> Bool { positions != self.positions }
 
   /// Wants the pictures of these rows, the nearest first, and no others any more.
-  func update(_ positions: [Int], _ requests: [ImageRequest] = []) {
+  func update(_ positions: [Int], _ wanted: [ImageRequest] = []) {
     self.positions = positions
-    var kept: [ImageCacheKey: ImageTask] = [:]
-    for var request in requests where kept[request.cacheKey] == nil {
-      if let task = tasks.removeValue(forKey: request.cacheKey) {
-        kept[request.cacheKey] = task
-      } else if pipeline.cachedImage(for: request) == nil {
-        request.priority = .veryLow
-        kept[request.cacheKey] = pipeline.task(for: request)
-      }
-    }
-    for task in tasks.values { task.cancel() }
-    tasks = kept
+    var left = requests
+    let new = wanted.filter { left.removeValue(forKey: $0.cacheKey) == nil && requests[$0.cacheKey] == nil }
+    prefetcher.stop(with: Array(left.values))
+    for key in left.keys { requests[key] = nil }
+    for request in new { requests[request.cacheKey] = request }
+    prefetcher.start(with: new)
   }
 }

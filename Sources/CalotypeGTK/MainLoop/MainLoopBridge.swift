@@ -25,7 +25,8 @@ package import CGtk
 public enum MainLoopBridge {
   private static var source: guint = 0
 
-  /// Starts it; a second call does nothing.
+  /// Starts it; a second call does nothing. From then on the desktop's warnings of low memory reach the pipelines
+  /// as well (``Calotype/MemoryPressureMonitor``).
   ///
   /// The source has GLib's default priority, that of input events, so frames and input take turns with what is
   /// sent to the main thread. Whatever is on the queue when its turn comes runs in one go: keep each piece short.
@@ -41,6 +42,14 @@ public enum MainLoopBridge {
         _dispatch_main_queue_callback_4CF(nil)
         return 1
       }, nil, nil)
+    // Finding the desktop's service takes a moment that the first frame should not wait for.
+    onIdle { MemoryWarnings.start() }
+  }
+
+  /// Runs GLib's loop until the last window has been closed, for programs without a `GtkApplication`.
+  public static func runUntilLastWindowCloses() {
+    start()
+    while g_list_model_get_n_items(gtk_window_get_toplevels()) > 0 { g_main_context_iteration(nil, 1) }
   }
 
   /// Runs a closure from GLib's loop itself rather than from the main queue, so that it may run a loop of its
@@ -106,6 +115,18 @@ package func after(milliseconds: Int, _ body: @escaping @MainActor () -> Bool) -
     identifier: g_timeout_add_full(
       G_PRIORITY_DEFAULT, guint(clamping: milliseconds), ClosureBox.call,
       Unmanaged.passRetained(ClosureBox(body)).toOpaque(), ClosureBox.release))
+}
+
+/// What a shortcut does; the closure says whether it did anything.
+@MainActor
+package func callbackAction(_ body: @escaping @MainActor () -> Bool) -> OpaquePointer? {
+  let action = gtk_callback_action_new(
+    { _, _, data in
+      guard let data else { return 0 }
+      nonisolated(unsafe) let box = Unmanaged<ClosureBox>.fromOpaque(data).takeUnretainedValue()
+      return MainActor.assumeIsolated { box.body() } ? 1 : 0
+    }, Unmanaged.passRetained(ClosureBox(body)).toOpaque(), ClosureBox.release)
+  return action
 }
 
 private final class TickBox {

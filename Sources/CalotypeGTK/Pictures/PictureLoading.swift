@@ -1,5 +1,5 @@
 internal import CGtk
-package import Calotype
+internal import Calotype
 
 /// Loads a picture for a widget that stands alone, once the widget is on screen.
 @MainActor
@@ -100,13 +100,4 @@ final class PictureLoading {
 extension RowPicture {
   var isPlaceholder: Bool { if case .placeholder = self { true } else { false } }
   var hasFailed: Bool { if case .failed = self { true } else { false } }
-}
-
-extension ImageRequest {
-  /// The same at another size.
-  package func with(_ targetSize: TargetSize) -> ImageRequest {
-    ImageRequest(
-      url: url, targetSize: targetSize, processors: processors, headers: headers, priority: priority,
-      cachePolicy: cachePolicy, storage: storage, freshness: freshness)
-  }
 }

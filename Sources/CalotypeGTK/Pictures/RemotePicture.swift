@@ -147,7 +147,7 @@ public final class RemotePicture: WidgetPeer {
   /// A request at the size that this shows, where it has none of its own.
   package func sized(_ request: ImageRequest) -> ImageRequest {
     guard request.targetSize == nil, let target = targetSize else { return request }
-    return request.with(target)
+    return request.resized(to: target)
   }
 
   /// What fills this widget on its screen; `nil` before it has a size.

@@ -1,0 +1,76 @@
+import Calotype
+import Foundation
+import TestSupport
+import XCTest
+
+@testable import CalotypeGTK
+
+/// The program of the documentation, as a person meets it.
+final class PictureWindowTests: DesktopTestCase {
+  private static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+
+  /// Where Swift puts programs: beside the tests.
+  private static var program: String {
+    var folder = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+    while folder.path != "/" {
+      folder.deleteLastPathComponent()
+      let program = folder.appendingPathComponent("PictureWindow").path
+      if FileManager.default.isExecutableFile(atPath: program) { return program }
+    }
+    return "PictureWindow"
+  }
+
+  func testTheDocumentationShowsTheProgramThatIsBuilt() throws {
+    let page = Self.repository.appendingPathComponent("Sources/CalotypeGTK/CalotypeGTK.docc/CalotypeGTK.md")
+    let text = try String(contentsOf: page, encoding: .utf8)
+    let shown = try XCTUnwrap(text.components(separatedBy: "```swift\n").dropFirst().first)
+      .components(separatedBy: "```")[0]
+    let snippet = Self.repository.appendingPathComponent("Snippets/PictureWindow.swift")
+    let built = try String(contentsOf: snippet, encoding: .utf8)
+      .components(separatedBy: "#if canImport(CalotypeGTK)\n")[1].components(separatedBy: "#else")[0]
+      .split(separator: "\n", omittingEmptySubsequences: false).map {
+        $0.hasPrefix("  ") ? $0.dropFirst(2) : $0
+      }
+      .joined(separator: "\n")
+    XCTAssertEqual(shown, built)
+  }
+
+  func testRowsShowTheirNamesAndIconsAndOneOpensLarge() throws {
+    try onMain {
+      let desktop = try Self.desktop.get()
+      for (name, settings) in [
+        ("light", [:]), ("dark", ["GTK_THEME": "Adwaita:dark"]), ("light-2x", ["GDK_SCALE": "2"]),
+      ] {
+        let folder = try TemporaryFolder()
+        let list = Self.repository.appendingPathComponent("Examples/apps.plist").path
+        let environment = desktop.environment.merging(["XDG_CACHE_HOME": folder.path]) { $1 }
+          .merging(settings) { $1 }
+        let program = try SpawnedProgram(Self.program, [list], environment: environment)
+        defer {
+          program.signal(SIGTERM)
+          program.wait()
+        }
+        let process = program.processIdentifier
+        var tree: AccessibleNode?
+        try pump("the rows") { () -> Bool in
+          tree = try? AccessibleNode.tree(of: process)
+          return tree?.first { $0.name == "Calculator" && $0.role == "list item" } != nil
+        }
+        try pump("the keyboard") { try await desktop.focusWindow(title: "Pictures") }
+        try pump("the row's activation") {
+          try await desktop.input("mousemove", "150", "40", "click", "--repeat", "2", "--delay", "50", "1")
+        }
+        // In the middle of the pane that was empty.
+        let scale = Int(settings["GDK_SCALE"] ?? "1") ?? 1
+        try pump("the picture") { () -> Bool in
+          guard let screen = try? desktop.screenshot() else { return false }
+          let middle = (y: 300 * scale, x: min(560 * scale, screen.width - 1))
+          return screen[middle.x, middle.y] != screen[340 * scale, 20 * scale]
+        }
+        try desktop.writeScreenshot(
+          to: Self.repository.appendingPathComponent(".build/screenshots/window-\(name).png"))
+      }
+    }
+  }
+}
