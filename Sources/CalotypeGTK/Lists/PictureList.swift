@@ -83,7 +83,7 @@ public final class PictureList: WidgetPeer {
     self.layout = layout
     self.pipeline = pipeline
     self.items = items
-    model = calotype_list_model_new(guint(clamping: count))
+    model = OpaquePointer(calotype_list_model_new(UInt32(clamping: count)))
     selectionModel = gtk_single_selection_new(model)
     gtk_single_selection_set_autoselect(selectionModel, 0)
     gtk_single_selection_set_can_unselect(selectionModel, 1)
@@ -140,7 +140,7 @@ public final class PictureList: WidgetPeer {
       return
     }
     toldEndAt = nil
-    calotype_list_model_splice(model, guint(position), guint(removed), guint(added))
+    calotype_list_model_splice(model.address, guint(position), guint(removed), guint(added))
     lookAgain()
   }
 

@@ -14,12 +14,12 @@ extension RemotePicture {
     let functions = UnsafeMutablePointer<CalotypeDrawingFunctions>.allocate(capacity: 1)
     functions.initialize(
       to: CalotypeDrawingFunctions(
-        measure: { owner, orientation, _, minimum, natural in
+        measure: { owner, isHorizontal, _, minimum, natural in
           guard let owner else { return }
           nonisolated(unsafe) let (least, liked) = (minimum, natural)
           let picture = Unmanaged<RemotePicture>.fromOpaque(owner).takeUnretainedValue()
           MainActor.assumeIsolated {
-            let sides = picture.measure(orientation)
+            let sides = picture.measure(isWidth: isHorizontal != 0)
             least?.pointee = sides.minimum
             liked?.pointee = sides.natural
           }
@@ -31,15 +31,14 @@ extension RemotePicture {
         },
         snapshot: { owner, snapshot in
           guard let owner, let snapshot else { return }
-          nonisolated(unsafe) let target = snapshot
+          nonisolated(unsafe) let target = OpaquePointer(snapshot)
           let picture = Unmanaged<RemotePicture>.fromOpaque(owner).takeUnretainedValue()
           MainActor.assumeIsolated { picture.draw(in: target) }
         }))
     return UnsafePointer(functions)
   }()
 
-  private func measure(_ orientation: GtkOrientation) -> (minimum: Int32, natural: Int32) {
-    let isWidth = orientation == GTK_ORIENTATION_HORIZONTAL
+  private func measure(isWidth: Bool) -> (minimum: Int32, natural: Int32) {
     if let pointSize {
       let side = Int32(clamping: Int((isWidth ? pointSize.width : pointSize.height).rounded(.up)))
       return (side, side)

@@ -110,7 +110,8 @@ public final class RemotePicture: WidgetPeer {
 
   private init(pointSize: (width: Double, height: Double)?, pipeline: ImagePipeline?) {
     self.pointSize = pointSize
-    super.init(of: calotype_drawing_new("remotepicture", GTK_ACCESSIBLE_ROLE_IMG, Self.drawing, nil))
+    let role = Int32(GTK_ACCESSIBLE_ROLE_IMG.rawValue)
+    super.init(of: calotype_drawing_new("remotepicture", role, Self.drawing, nil).asWidget)
     calotype_drawing_set_owner(widget, Unmanaged.passUnretained(self).toOpaque())
     if let pipeline { loading = PictureLoading(for: self, pipeline: pipeline) }
     describe()

@@ -1,5 +1,7 @@
 #include "CGtkObjects.h"
 
+#include <gtk/gtk.h>
+
 // MARK: The drawing
 
 typedef struct {
@@ -19,7 +21,10 @@ static void calotype_drawing_measure(
   int *minimum_baseline, int *natural_baseline) {
   CalotypeDrawing *self = (CalotypeDrawing *)widget;
   *minimum_baseline = *natural_baseline = -1;
-  if (self->owner) self->functions->measure(self->owner, orientation, for_size, minimum, natural);
+  if (self->owner) {
+    self->functions->measure(
+      self->owner, orientation == GTK_ORIENTATION_HORIZONTAL, for_size, minimum, natural);
+  }
 }
 
 static void calotype_drawing_allocate(GtkWidget *widget, int width, int height, int baseline) {
@@ -41,16 +46,16 @@ static void calotype_drawing_class_init(CalotypeDrawingClass *class) {
 
 static void calotype_drawing_init(CalotypeDrawing *self) {}
 
-GtkWidget *calotype_drawing_new(
-  const char *css_name, GtkAccessibleRole role, const CalotypeDrawingFunctions *functions, void *owner) {
+void *calotype_drawing_new(
+  const char *css_name, int role, const CalotypeDrawingFunctions *functions, void *owner) {
   CalotypeDrawing *self =
     g_object_new(calotype_drawing_get_type(), "css-name", css_name, "accessible-role", role, NULL);
   self->functions = functions;
   self->owner = owner;
-  return GTK_WIDGET(self);
+  return self;
 }
 
-void calotype_drawing_set_owner(GtkWidget *widget, void *owner) { ((CalotypeDrawing *)widget)->owner = owner; }
+void calotype_drawing_set_owner(void *widget, void *owner) { ((CalotypeDrawing *)widget)->owner = owner; }
 
 // MARK: The list model
 
@@ -86,13 +91,13 @@ static void calotype_list_model_interface(GListModelInterface *interface) {
 static void calotype_list_model_class_init(CalotypeListModelClass *class) {}
 static void calotype_list_model_init(CalotypeListModel *self) {}
 
-GListModel *calotype_list_model_new(guint count) {
+void *calotype_list_model_new(unsigned count) {
   CalotypeListModel *self = g_object_new(calotype_list_model_get_type(), NULL);
   self->count = count;
-  return G_LIST_MODEL(self);
+  return self;
 }
 
-void calotype_list_model_splice(GListModel *model, guint position, guint removed, guint added) {
+void calotype_list_model_splice(void *model, unsigned position, unsigned removed, unsigned added) {
   CalotypeListModel *self = (CalotypeListModel *)model;
   self->count = self->count - removed + added;
   g_list_model_items_changed(model, position, removed, added);

@@ -3,24 +3,25 @@
 #ifndef CALOTYPE_CGTKOBJECTS_H
 #define CALOTYPE_CGTKOBJECTS_H
 
-#include <gtk/gtk.h>
+// GTK's own types are left out: Swift would take what this header includes for something other than what its GTK
+// module has. Pointers are to GtkWidget, GtkSnapshot and GListModel.
 
 // A widget without children that is measured and drawn by its owner.
 typedef struct {
-  void (*measure)(void *owner, GtkOrientation orientation, int for_size, int *minimum, int *natural);
+  void (*measure)(void *owner, int is_horizontal, int for_size, int *minimum, int *natural);
   void (*allocate)(void *owner, int width, int height);
-  void (*snapshot)(void *owner, GtkSnapshot *snapshot);
+  void (*snapshot)(void *owner, void *snapshot);
 } CalotypeDrawingFunctions;
 
 // The functions must live as long as the program.
-GtkWidget *calotype_drawing_new(
-  const char *css_name, GtkAccessibleRole role, const CalotypeDrawingFunctions *functions, void *owner);
+void *calotype_drawing_new(
+  const char *css_name, int role, const CalotypeDrawingFunctions *functions, void *owner);
 // Nothing is called any more once the owner is NULL.
-void calotype_drawing_set_owner(GtkWidget *widget, void *owner);
+void calotype_drawing_set_owner(void *widget, void *owner);
 
 // A list of so many items that are made when they are asked for: a place in the list is all that they are.
-GListModel *calotype_list_model_new(guint count);
+void *calotype_list_model_new(unsigned count);
 // Tells that at a position some were taken away and some put in their place.
-void calotype_list_model_splice(GListModel *model, guint position, guint removed, guint added);
+void calotype_list_model_splice(void *model, unsigned position, unsigned removed, unsigned added);
 
 #endif
