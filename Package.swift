@@ -70,7 +70,9 @@ let package = Package(
     system("CCrypto", pkgConfig: "libcrypto", apt: "libssl-dev", brew: "openssl@3"),
     .target(name: "CJPEGDecode", dependencies: ["CJPEG"], path: "Sources/Shims/CJPEGDecode"),
     .target(name: "CJPEGEncode", dependencies: ["CJPEG"], path: "Sources/Shims/CJPEGEncode"),
-    .target(name: "CPNGDecode", dependencies: ["CPNG"], path: "Sources/Shims/CPNGDecode"),
+    .target(
+      name: "CPNGDecode", dependencies: ["CPNG"], path: "Sources/Shims/CPNGDecode",
+      linkerSettings: [.linkedLibrary("z")]),
     .target(name: "CPNGEncode", dependencies: ["CPNG"], path: "Sources/Shims/CPNGEncode"),
     .target(
       name: "Calotype",
@@ -112,6 +114,7 @@ let package = Package(
       exclude: [
         "Decoding/Fixtures", "Decoding/make-fixtures.py", "Decoding/TraitFixtures",
         "Decoding/make-trait-fixtures.py", "Processing/Fixtures", "Processing/make-fixtures.py",
+        "Animation/Fixtures", "Animation/make-fixtures.py",
       ]),
     .testTarget(
       name: "CLITests",

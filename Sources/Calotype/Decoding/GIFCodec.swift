@@ -141,6 +141,63 @@ final class GIFReader {
     }
   }
 
+  /// One frame's place and colours.
+  struct Frame {
+    var x: Int, y: Int
+    var size: PixelSize
+    var isInterlaced: Bool
+    /// The palette's index that stands for clear, or `nil`.
+    var clearIndex: Int?
+    /// 2 clears the frame's place afterwards, 3 restores what was there (GIF 89a, section 23).
+    var disposal: Int
+    /// 256 pixels.
+    var colors: [UInt32]
+
+    /// The rows in the order in which they come (GIF 89a, appendix E).
+    var rowOrder: [Int] {
+      guard isInterlaced else { return Array(0..<size.height) }
+      return [(0, 8), (4, 8), (2, 4), (1, 2)].flatMap { first, step in
+        Array(stride(from: first, to: size.height, by: step))
+      }
+    }
+  }
+
+  /// Goes to the next frame, whose lines then have to be read or skipped, or to the end.
+  func nextFrame() throws(ImageDecodingError) -> Frame? {
+    var clearIndex: Int?
+    var disposal = 0
+    while true {
+      var kind = UNDEFINED_RECORD_TYPE
+      try check(DGifGetRecordType(file, &kind))
+      switch kind {
+      case IMAGE_DESC_RECORD_TYPE:
+        try check(DGifGetImageDesc(file))
+        let image = file.pointee.Image
+        return Frame(
+          x: Int(image.Left), y: Int(image.Top),
+          size: PixelSize(width: Int(image.Width), height: Int(image.Height)),
+          isInterlaced: image.Interlace, clearIndex: clearIndex, disposal: disposal,
+          colors: try palette(image.ColorMap ?? file.pointee.SColorMap, clearIndex: clearIndex))
+      case EXTENSION_RECORD_TYPE:
+        var code: Int32 = 0
+        var block: UnsafeMutablePointer<GifByteType>?
+        try check(DGifGetExtension(file, &code, &block))
+        if code == 0xF9, let block, block[0] >= 4 {
+          disposal = Int(block[1] >> 2 & 7)
+          clearIndex = block[1] & 1 != 0 ? Int(block[4]) : nil
+        }
+        while block != nil { try check(DGifGetExtensionNext(file, &block)) }
+      default: return nil
+      }
+    }
+  }
+
+  /// Passes over a frame without reading its lines.
+  func skipFrame() throws(ImageDecodingError) {
+    var block: UnsafeMutablePointer<GifByteType>?
+    repeat { try check(DGifGetCodeNext(file, &block)) } while block != nil
+  }
+
   func readLine(_ indices: UnsafeMutablePointer<UInt8>, count: Int) throws(ImageDecodingError) {
     try check(DGifGetLine(file, indices, Int32(clamping: count)))
   }

@@ -16,9 +16,13 @@ struct GIFHeader {
   /// Whether every block is there; only the one-byte trailer may be missing, as it is in many files.
   var isComplete = false
   private var hasClearPixels = false
+  /// How long each frame is shown, in milliseconds as stored, where that was asked for.
+  private(set) var delays: [UInt32] = []
+  private let collectsDelays: Bool
 
   /// - Returns: `nil` where the bytes end before the first frame's size is known.
-  init?(_ view: ByteView) {
+  init?(_ view: ByteView, collectsDelays: Bool = false) {
+    self.collectsDelays = collectsDelays
     guard let width = view.uint16(at: 6, littleEndian: true),
       let height = view.uint16(at: 8, littleEndian: true),
       let flags = view[10]
@@ -41,6 +45,7 @@ struct GIFHeader {
   private mutating func readBlocks(_ view: ByteView, from start: Int) {
     var at = start
     var clearIndex: Int?
+    var delay = 0
     while true {
       guard let kind = view[at] else {
         isComplete = at == view.count && frameCount > 0
@@ -52,6 +57,7 @@ struct GIFHeader {
         if label == 0xF9, let flags = view[at + 3] {
           clearIndex = flags & 1 != 0 ? view[at + 6].map(Int.init) : nil
           if clearIndex != nil { hasClearPixels = true }
+          delay = view.uint16(at: at + 4, littleEndian: true) ?? 0
         } else if label == 0xFF {
           readApplicationBlock(view, at: at + 2)
         }
@@ -59,7 +65,9 @@ struct GIFHeader {
         at = next
       case 0x2C:  // A frame.
         guard let next = readFrame(view, at: at, clearIndex: clearIndex) else { return }
+        if collectsDelays { delays.append(UInt32(delay) * 10) }
         clearIndex = nil
+        delay = 0
         at = next
       case 0x3B:  // The trailer.
         isComplete = true

@@ -8,7 +8,7 @@ import Foundation
 /// Only the frame that is decoded counts against ``ImageDecodingLimits/maximumPixelCount``: the first frame
 /// of a long animation is decoded in the memory of one frame.
 public struct ImageDecoder: ImageDecoding {
-  private let colors = ColorConversionCache()
+  let colors = ColorConversionCache()
 
   /// Creates a decoder.
   public init() {}

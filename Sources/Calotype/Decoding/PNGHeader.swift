@@ -13,9 +13,13 @@ struct PNGHeader {
 
   private var animationFrameCount = 0
   private var frameControlCount = 0
+  /// How long each frame is shown, in milliseconds as stored, where that was asked for.
+  private(set) var delays: [UInt32] = []
+  private let collectsDelays: Bool
 
   /// - Returns: `nil` where the bytes end before the picture's size is known.
-  init?(_ view: ByteView) {
+  init?(_ view: ByteView, collectsDelays: Bool = false) {
+    self.collectsDelays = collectsDelays
     guard view.matches("IHDR", at: 12), let width = view.uint32(at: 16), let height = view.uint32(at: 20),
       let depth = view[24], let color = view[25], let interlace = view[28]
     else { return nil }
@@ -40,7 +44,9 @@ struct PNGHeader {
       case 0x6163_544C:  // acTL
         animationFrameCount = body.uint32(at: 0) ?? 0
         loopCount = body.uint32(at: 4) ?? 1
-      case 0x6663_544C: frameControlCount += 1  // fcTL
+      case 0x6663_544C:  // fcTL
+        frameControlCount += 1
+        if collectsDelays { delays.append(Self.delay(body)) }
       case 0x4945_4E44:  // IEND
         isComplete = true
         return
@@ -48,6 +54,12 @@ struct PNGHeader {
       }
       at += length + 12
     }
+  }
+
+  /// A fraction of a second; a denominator of 0 stands for 100.
+  private static func delay(_ body: ByteView) -> UInt32 {
+    let numerator = body.uint16(at: 20) ?? 0, denominator = body.uint16(at: 22) ?? 0
+    return UInt32(numerator * 1000 / (denominator == 0 ? 100 : denominator))
   }
 
   /// What `acTL` promises, as far as there are frames.

@@ -10,9 +10,13 @@ struct WebPHeader {
   var profile: ByteView?
   /// Whether all the bytes that the header promises are there.
   var isComplete = false
+  /// How long each frame is shown, in milliseconds as stored, where that was asked for.
+  private(set) var delays: [UInt32] = []
+  private let collectsDelays: Bool
 
   /// - Returns: `nil` where the bytes end before the picture's size is known.
-  init?(_ view: ByteView) {
+  init?(_ view: ByteView, collectsDelays: Bool = false) {
+    self.collectsDelays = collectsDelays
     guard view.matches("RIFF"), view.matches("WEBP", at: 8),
       let length = view.uint32(at: 4, littleEndian: true)
     else { return nil }
@@ -53,7 +57,9 @@ struct WebPHeader {
       size = PixelSize(width: (bits & 0x3FFF) + 1, height: (bits >> 14 & 0x3FFF) + 1)
       hasAlpha = bits >> 28 & 1 != 0
     case 0x414C_5048: hasAlpha = true  // ALPH
-    case 0x414E_4D46: frameCount += 1  // ANMF
+    case 0x414E_4D46:  // ANMF
+      frameCount += 1
+      if collectsDelays { delays.append(UInt32(body.uint24LittleEndian(at: 12) ?? 0)) }
     case 0x414E_494D: loopCount = body.uint16(at: 4, littleEndian: true) ?? 0  // ANIM
     case 0x4943_4350: if isWhole { profile = body }  // ICCP
     case 0x4558_4946: if isWhole { orientation = EXIFOrientation.read(body) }  // EXIF

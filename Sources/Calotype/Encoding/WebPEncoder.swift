@@ -6,26 +6,10 @@ enum WebPEncoder {
   static func encode(
     _ bitmap: Bitmap, options: ImageEncodingOptions, cancellation: CancellationFlag
   ) throws(ImageEncodingError) -> Data {
-    guard bitmap.width <= Int(WEBP_MAX_DIMENSION), bitmap.height <= Int(WEBP_MAX_DIMENSION) else {
-      throw .failed(
-        .webp,
-        reason: "\(bitmap.size) is over its \(WEBP_MAX_DIMENSION) pixels a side; write png or make it smaller"
-      )
-    }
+    try check(bitmap.size)
     var config = try configuration(options)
-    var picture = WebPPicture()
-    guard WebPPictureInit(&picture) != 0 else { throw .failed(.webp, reason: "the library does not fit") }
+    var picture = try picture(of: bitmap, usesARGB: config.lossless != 0, cancellation)
     defer { WebPPictureFree(&picture) }
-    picture.width = Int32(bitmap.width)
-    picture.height = Int32(bitmap.height)
-    picture.use_argb = config.lossless
-    let imported = try RowPreparation.withStraightPixels(of: bitmap, cancellation: cancellation) {
-      (pixels, bytesPerRow) throws(ImageEncodingError) in
-      bitmap.isOpaque
-        ? WebPPictureImportRGBX(&picture, pixels, Int32(bytesPerRow))
-        : WebPPictureImportRGBA(&picture, pixels, Int32(bytesPerRow))
-    }
-    guard imported != 0 else { throw .failed(.webp, reason: "out of memory") }
 
     var output = WebPMemoryWriter()
     WebPMemoryWriterInit(&output)
@@ -47,8 +31,39 @@ enum WebPEncoder {
     return Data(bytes: bytes, count: output.size)
   }
 
-  private static func configuration(_ options: ImageEncodingOptions) throws(ImageEncodingError) -> WebPConfig
-  {
+  static func check(_ size: PixelSize) throws(ImageEncodingError) {
+    guard size.width <= Int(WEBP_MAX_DIMENSION), size.height <= Int(WEBP_MAX_DIMENSION) else {
+      throw .failed(
+        .webp,
+        reason: "\(size) is over its \(WEBP_MAX_DIMENSION) pixels a side; write png or make it smaller")
+    }
+  }
+
+  /// The picture as libwebp takes it; to be freed by the caller.
+  static func picture(
+    of bitmap: Bitmap, usesARGB: Bool, _ cancellation: CancellationFlag
+  ) throws(ImageEncodingError) -> WebPPicture {
+    var picture = WebPPicture()
+    guard WebPPictureInit(&picture) != 0 else { throw .failed(.webp, reason: "the library does not fit") }
+    picture.width = Int32(bitmap.width)
+    picture.height = Int32(bitmap.height)
+    picture.use_argb = usesARGB ? 1 : 0
+    do throws(ImageEncodingError) {
+      let imported = try RowPreparation.withStraightPixels(of: bitmap, cancellation: cancellation) {
+        (pixels, bytesPerRow) throws(ImageEncodingError) in
+        bitmap.isOpaque
+          ? WebPPictureImportRGBX(&picture, pixels, Int32(bytesPerRow))
+          : WebPPictureImportRGBA(&picture, pixels, Int32(bytesPerRow))
+      }
+      guard imported != 0 else { throw .failed(.webp, reason: "out of memory") }
+    } catch {
+      WebPPictureFree(&picture)
+      throw error
+    }
+    return picture
+  }
+
+  static func configuration(_ options: ImageEncodingOptions) throws(ImageEncodingError) -> WebPConfig {
     var config = WebPConfig()
     guard WebPConfigInit(&config) != 0 else { throw .failed(.webp, reason: "the library does not fit") }
     if options.isLossless {

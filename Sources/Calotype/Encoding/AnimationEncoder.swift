@@ -1,0 +1,101 @@
+import Foundation
+
+extension ImageEncoder {
+  /// The formats that animations can be written in.
+  public static let animatedFormats: [ImageFormat] = [.webp, .png, .avif]
+
+  /// Encodes an animation with all its frames, at its target size and processed, with their delays and its
+  /// number of rounds. One frame at a time is in memory.
+  ///
+  /// An AVIF always plays for ever: this version of its library writes no number of rounds.
+  ///
+  /// - Parameters:
+  ///   - animation: The animation.
+  ///   - options: The format, one of ``animatedFormats``, and how to write it.
+  ///   - cancellation: Looked at between rows and frames.
+  /// - Throws: ``ImageEncodingError/unsupported(_:)`` for other formats, ``ImageEncodingError/failed(_:reason:)``
+  ///   where a frame cannot be decoded, processed or written, ``ImageEncodingError/cancelled``.
+  public func encode(
+    _ animation: ImageAnimation, options: ImageEncodingOptions,
+    cancellation: CancellationFlag = CancellationFlag()
+  ) throws(ImageEncodingError) -> Data {
+    guard Self.animatedFormats.contains(options.format) else { throw .unsupported(options.format) }
+    let frames: any FrameReading
+    do { frames = try animation.makeReader() } catch { throw Self.failure(error, 0, options.format) }
+    var writer: (any AnimationWriting)?
+    var size = PixelSize(width: 0, height: 0)
+    for index in 0..<animation.frameCount {
+      let bitmap = try Self.frame(index, of: animation, frames, options.format, cancellation)
+      if writer == nil {
+        size = bitmap.size
+        writer = try Self.writer(for: animation, first: bitmap, options, cancellation)
+      }
+      guard bitmap.size == size else {
+        throw .failed(options.format, reason: "frame \(index) is of \(bitmap.size), those before of \(size)")
+      }
+      try writer?.add(bitmap, milliseconds: animation.milliseconds(at: index), cancellation)
+    }
+    guard let writer else { throw .failed(options.format, reason: "there are no frames") }
+    return try writer.finish()
+  }
+
+  private static func frame(
+    _ index: Int, of animation: ImageAnimation, _ frames: any FrameReading, _ format: ImageFormat,
+    _ cancellation: CancellationFlag
+  ) throws(ImageEncodingError) -> Bitmap {
+    do {
+      guard let bitmap = try frames.nextFrame(cancellation) else {
+        throw ImageDecodingError.truncated(animation.format)
+      }
+      return animation.processors.isEmpty
+        ? bitmap : try ImageProcessors.apply(animation.processors, to: bitmap, cancellation: cancellation)
+    } catch {
+      throw failure(error, index, format)
+    }
+  }
+
+  private static func failure(_ error: any Error, _ index: Int, _ format: ImageFormat) -> ImageEncodingError {
+    if error is CancellationError || (error as? ImageDecodingError) == .cancelled { return .cancelled }
+    return .failed(format, reason: "frame \(index): \(error)")
+  }
+
+  private static func writer(
+    for animation: ImageAnimation, first: Bitmap, _ options: ImageEncodingOptions,
+    _ cancellation: CancellationFlag
+  ) throws(ImageEncodingError) -> any AnimationWriting {
+    switch options.format {
+    case .webp: return try WebPAnimationWriter(first.size, options, loopCount: animation.loopCount)
+    case .png:
+      return PNGAnimationWriter(
+        options, hasAlpha: try hasAlpha(animation, first, options.format, cancellation),
+        frameCount: animation.frameCount, loopCount: animation.loopCount)
+    default:
+      return try AVIFAnimationWriter(
+        options, hasAlpha: try hasAlpha(animation, first, options.format, cancellation))
+    }
+  }
+
+  /// Whether any frame is not opaque, which has to be said before the first is written. Clear pixels in the
+  /// file tell little: most stand for those of the frame before.
+  private static func hasAlpha(
+    _ animation: ImageAnimation, _ first: Bitmap, _ format: ImageFormat, _ cancellation: CancellationFlag
+  ) throws(ImageEncodingError) -> Bool {
+    if !first.isOpaque { return true }
+    if !animation.hasAlpha, animation.processors.isEmpty { return false }
+    let frames: any FrameReading
+    do { frames = try animation.makeReader() } catch { throw failure(error, 0, format) }
+    for index in 0..<animation.frameCount {
+      if try !frame(index, of: animation, frames, format, cancellation).isOpaque { return true }
+    }
+    return false
+  }
+}
+
+/// Writes the frames of one format, all of one size.
+protocol AnimationWriting: AnyObject {
+  func add(
+    _ bitmap: Bitmap, milliseconds: Int, _ cancellation: CancellationFlag
+  ) throws(ImageEncodingError)
+  /// The file.
+  func finish() throws(ImageEncodingError) -> Data
+}
