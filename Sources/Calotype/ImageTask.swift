@@ -69,6 +69,8 @@ public final class ImageTask: Sendable {
   private let state: Lock<State>
   /// Set when anyone listens to what happens before the end, so that a load without listeners tells nobody.
   private let hasListeners = Atomic<Bool>(false)
+  /// Set when anyone listens to events, to whom a preview can be shown.
+  private let hasEventListeners = Atomic<Bool>(false)
   /// The pipeline that the task belongs to; `nil` for a task that had ended when it was made.
   private let pipeline: ImagePipeline?
   /// The moment of the start, in nanoseconds of the monotonic clock.
@@ -148,6 +150,7 @@ public final class ImageTask: Sendable {
         return (state.result, isOver)
       }
       hasListeners.store(true, ordering: .relaxed)
+      hasEventListeners.store(true, ordering: .relaxed)
       if let result { continuation.yield(.finished(result)) }
       if isOver { continuation.finish() }
     }
@@ -190,6 +193,7 @@ public final class ImageTask: Sendable {
       return state.result
     }
     hasListeners.store(true, ordering: .relaxed)
+    hasEventListeners.store(true, ordering: .relaxed)
     if let result { body(.finished(result)) }
   }
 
@@ -247,10 +251,15 @@ public final class ImageTask: Sendable {
     tell(.progress(progress)) { state in state.latest = progress }
   }
 
-  /// Passes a preview on to whoever listens.
-  func report(preview: ImageResponse) {
-    guard hasListeners.load(ordering: .relaxed) else { return }
+  /// Whether there is anyone to show a preview to.
+  var wantsPreviews: Bool { hasEventListeners.load(ordering: .relaxed) }
+
+  /// Passes a preview on to whoever listens. Returns whether the task still waited.
+  @discardableResult
+  func report(preview: ImageResponse) -> Bool {
+    guard result == nil else { return false }
     tell(.preview(preview)) { _ in }
+    return true
   }
 
   private func tell(_ event: Event, _ change: (inout State) -> Void) {

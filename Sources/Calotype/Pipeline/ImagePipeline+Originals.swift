@@ -189,7 +189,12 @@ extension ImagePipeline {
   }
 
   private func report(_ progress: ImageTask.Progress, of load: OriginalLoad) {
-    let tasks = core.withLock { _ in load.waiters.flatMap { ($0 as? PrintLoad)?.tasks ?? [] } }
+    let (tasks, download) = core.withLock { _ in
+      (load.waiters.flatMap { ($0 as? PrintLoad)?.tasks ?? [] }, load.download)
+    }
+    if let download, tasks.contains(where: \.wantsPreviews) {
+      considerPreview(of: load, download, progress)
+    }
     let delegate = currentDelegate
     for task in tasks {
       task.report(progress)

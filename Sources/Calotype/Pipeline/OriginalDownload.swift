@@ -19,6 +19,8 @@ final class OriginalDownload: HTTPReceiver {
   private let onCompletion: @Sendable (Ending) -> Void
   private let handle = TransferHandle()
   private let requestTime = wallClockSeconds()
+  /// Makes pictures of what has come; set on the transport's thread where somebody wants them.
+  let previews = Lock<PreviewSession?>(nil)
 
   /// Held while the body is touched: pieces of it are taken out on another thread.
   private let guardian = Lock(Keeping())
@@ -66,7 +68,10 @@ final class OriginalDownload: HTTPReceiver {
     handle.set(transport.send(request, to: self))
   }
 
-  func cancel() { handle.cancel() }
+  func cancel() {
+    previews.withLock { $0 }?.end()
+    handle.cancel()
+  }
 
   func setPriority(_ priority: ImageRequest.Priority) {
     handle.setPriority(priority)
@@ -93,6 +98,14 @@ final class OriginalDownload: HTTPReceiver {
     isOutOfMemory = !isAppended
     onProgress(ImageTask.Progress(completed: offset + count, total: total))
   }
+
+  // MARK: What has come
+
+  /// The response's head. For the transport's thread.
+  var receivedHead: HTTPResponseHead? { head }
+
+  /// A copy of the bytes of this response from a position on; empty once it has ended.
+  func copyBody(from start: Int) -> Data { guardian.withLock { _ in body.copy(from: start) } }
 
   // MARK: Keeping what has come
 
@@ -130,6 +143,7 @@ final class OriginalDownload: HTTPReceiver {
 
   func didComplete(_ result: Result<HTTPTransferMetrics, HTTPTransportError>) {
     handle.clear()
+    previews.withLock { $0 }?.end()
     var result = result
     if case .success = result, head == nil || isOutOfMemory {
       let message = isOutOfMemory ? "there is no memory for the response" : "there was no response"

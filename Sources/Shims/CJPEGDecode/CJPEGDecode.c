@@ -19,6 +19,12 @@ struct calotype_jpeg_reader {
   bool is_buffered;
   bool is_output_started;
   bool too_many_scans;
+  // Of a file that comes in pieces: what came and was not read yet, and how much of what will come is passed over.
+  uint8_t *pending;
+  size_t pending_capacity;
+  size_t to_skip;
+  int complete_scans;
+  int coarse_scans;
   char message[JMSG_LENGTH_MAX];
 };
 
@@ -74,7 +80,22 @@ static void skip_input_data(j_decompress_ptr info, long count) {
   }
 }
 
-calotype_jpeg_reader *calotype_jpeg_create(const uint8_t *bytes, size_t count) {
+// Nothing more for now: libjpeg goes back to where it can take up again.
+static boolean suspend(j_decompress_ptr info) {
+  (void)info;
+  return FALSE;
+}
+
+static void skip_pushed_data(j_decompress_ptr info, long count) {
+  if (count <= 0) return;
+  size_t there = info->src->bytes_in_buffer;
+  size_t now = (size_t)count < there ? (size_t)count : there;
+  info->src->next_input_byte += now;
+  info->src->bytes_in_buffer -= now;
+  owner((j_common_ptr)info)->to_skip += (size_t)count - now;
+}
+
+static calotype_jpeg_reader *create(const uint8_t *bytes, size_t count, bool is_pushed) {
   calotype_jpeg_reader *reader = calloc(1, sizeof *reader);
   if (reader == NULL) return NULL;
   reader->info.err = jpeg_std_error(&reader->errors);
@@ -89,8 +110,8 @@ calotype_jpeg_reader *calotype_jpeg_create(const uint8_t *bytes, size_t count) {
   // Keeps err and client_data, clears the rest.
   jpeg_create_decompress(&reader->info);
   reader->source.init_source = init_source;
-  reader->source.fill_input_buffer = fill_input_buffer;
-  reader->source.skip_input_data = skip_input_data;
+  reader->source.fill_input_buffer = is_pushed ? suspend : fill_input_buffer;
+  reader->source.skip_input_data = is_pushed ? skip_pushed_data : skip_input_data;
   reader->source.resync_to_restart = jpeg_resync_to_restart;
   reader->source.term_source = term_source;
   reader->source.next_input_byte = bytes;
@@ -99,9 +120,14 @@ calotype_jpeg_reader *calotype_jpeg_create(const uint8_t *bytes, size_t count) {
   return reader;
 }
 
+calotype_jpeg_reader *calotype_jpeg_create(const uint8_t *bytes, size_t count) {
+  return create(bytes, count, false);
+}
+
 void calotype_jpeg_destroy(calotype_jpeg_reader *reader) {
   if (reader == NULL) return;
   jpeg_destroy_decompress(&reader->info);
+  free(reader->pending);
   free(reader);
 }
 
@@ -202,6 +228,91 @@ calotype_jpeg_status calotype_jpeg_read_rows(
     *read += got;
   }
   return CALOTYPE_JPEG_OK;
+}
+
+calotype_jpeg_reader *calotype_jpeg_create_push(void) { return create(NULL, 0, true); }
+
+bool calotype_jpeg_push(calotype_jpeg_reader *reader, const uint8_t *bytes, size_t count) {
+  size_t skipped = reader->to_skip < count ? reader->to_skip : count;
+  reader->to_skip -= skipped;
+  bytes += skipped;
+  count -= skipped;
+  size_t left = reader->source.bytes_in_buffer;
+  if (left > 0) memmove(reader->pending, reader->source.next_input_byte, left);
+  if (left + count > reader->pending_capacity) {
+    uint8_t *grown = realloc(reader->pending, left + count);
+    if (grown == NULL) {
+      reader->source.next_input_byte = reader->pending;
+      return false;
+    }
+    reader->pending = grown;
+    reader->pending_capacity = left + count;
+  }
+  if (count > 0) memcpy(reader->pending + left, bytes, count);
+  reader->source.next_input_byte = reader->pending;
+  reader->source.bytes_in_buffer = left + count;
+  return true;
+}
+
+calotype_jpeg_status calotype_jpeg_push_header(
+  calotype_jpeg_reader *reader, calotype_jpeg_header *header, bool *done) {
+  *done = false;
+  if (setjmp(reader->escape)) return failure(reader);
+  if (jpeg_read_header(&reader->info, TRUE) != JPEG_HEADER_OK) return damage_status(reader);
+  *done = true;
+  header->width = reader->info.image_width;
+  header->height = reader->info.image_height;
+  header->components = reader->info.num_components;
+  header->has_adobe_marker = reader->info.saw_Adobe_marker;
+  header->has_multiple_scans = jpeg_has_multiple_scans(&reader->info);
+  return damage_status(reader);
+}
+
+// Notes how many scans are there whole, and whether they have more than each block's mean.
+static void count_scans(calotype_jpeg_reader *reader) {
+  struct jpeg_decompress_struct *info = &reader->info;
+  bool is_whole = jpeg_input_complete(info) || info->input_iMCU_row >= info->total_iMCU_rows;
+  int complete = info->input_scan_number - (is_whole ? 0 : 1);
+  if (complete <= reader->complete_scans) return;
+  reader->complete_scans = complete;
+  if (info->progressive_mode && info->coef_bits != NULL && info->coef_bits[0][1] < 0) {
+    reader->coarse_scans = complete;
+  }
+}
+
+calotype_jpeg_status calotype_jpeg_push_consume(
+  calotype_jpeg_reader *reader, int maximum_scans, calotype_jpeg_progress *progress) {
+  progress->wants_more = true;
+  if (setjmp(reader->escape)) return failure(reader);
+  int result = jpeg_consume_input(&reader->info);
+  if (reader->damage != 0) return damage_status(reader);
+  if (reader->info.input_scan_number > maximum_scans) {
+    snprintf(reader->message, sizeof reader->message, "more than %d scans", maximum_scans);
+    return CALOTYPE_JPEG_CORRUPT;
+  }
+  count_scans(reader);
+  progress->wants_more = result == JPEG_SUSPENDED || result == JPEG_REACHED_EOI;
+  progress->complete_scans = reader->complete_scans;
+  progress->coarse_scans = reader->coarse_scans;
+  return CALOTYPE_JPEG_OK;
+}
+
+calotype_jpeg_status calotype_jpeg_push_start_rows(calotype_jpeg_reader *reader, bool *started) {
+  *started = false;
+  if (setjmp(reader->escape)) return failure(reader);
+  struct jpeg_decompress_struct *info = &reader->info;
+  if (reader->is_output_started) {
+    if (!jpeg_finish_output(info)) return damage_status(reader);
+    reader->is_output_started = false;
+  }
+  count_scans(reader);
+  if (reader->complete_scans < 1) return CALOTYPE_JPEG_OK;
+  // Smoothing across blocks wants to see more of the file than the scan itself.
+  info->do_block_smoothing = info->input_scan_number > reader->complete_scans || jpeg_input_complete(info);
+  if (!jpeg_start_output(info, reader->complete_scans)) return damage_status(reader);
+  reader->is_output_started = true;
+  *started = true;
+  return damage_status(reader);
 }
 
 const char *calotype_jpeg_message(const calotype_jpeg_reader *reader) { return reader->message; }

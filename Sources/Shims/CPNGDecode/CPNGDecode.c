@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <png.h>
+#include <zlib.h>
 
 struct calotype_png_reader {
   png_structp png;
@@ -88,22 +89,37 @@ static calotype_png_status failure(const calotype_png_reader *reader) {
   return reader->reached_end ? CALOTYPE_PNG_TRUNCATED : CALOTYPE_PNG_CORRUPT;
 }
 
-calotype_png_status calotype_png_start(calotype_png_reader *reader, int *passes) {
+static calotype_png_status start(calotype_png_reader *reader, bool is_deep, int *passes) {
   if (setjmp(reader->escape)) return failure(reader);
   png_structp png = reader->png;
   png_infop info = reader->info;
   png_read_info(png, info);
   png_set_expand(png);
-  png_set_scale_16(png);
+  if (is_deep) {
+    png_set_expand_16(png);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    png_set_swap(png);
+#endif
+  } else {
+    png_set_scale_16(png);
+  }
   png_set_gray_to_rgb(png);
   // Adds the channel only where there is no alpha yet.
-  png_set_add_alpha(png, 0xFF, PNG_FILLER_AFTER);
+  png_set_add_alpha(png, is_deep ? 0xFFFF : 0xFF, PNG_FILLER_AFTER);
   *passes = png_set_interlace_handling(png);
   png_read_update_info(png, info);
-  if (png_get_rowbytes(png, info) != (size_t)png_get_image_width(png, info) * 4) {
+  if (png_get_rowbytes(png, info) != (size_t)png_get_image_width(png, info) * (is_deep ? 8 : 4)) {
     png_error(png, "rows are not RGBA");
   }
   return CALOTYPE_PNG_OK;
+}
+
+calotype_png_status calotype_png_start(calotype_png_reader *reader, int *passes) {
+  return start(reader, false, passes);
+}
+
+calotype_png_status calotype_png_start_deep(calotype_png_reader *reader, int *passes) {
+  return start(reader, true, passes);
 }
 
 const uint8_t *calotype_png_profile(calotype_png_reader *reader, size_t *count) {
@@ -123,6 +139,10 @@ calotype_png_status calotype_png_read_rows(
   if (setjmp(reader->escape)) return failure(reader);
   for (uint32_t row = 0; row < count; row++) png_read_row(reader->png, rows + row * stride, NULL);
   return CALOTYPE_PNG_OK;
+}
+
+uint32_t calotype_png_checksum(const uint8_t *bytes, size_t count) {
+  return (uint32_t)crc32_z(0, bytes, count);
 }
 
 const char *calotype_png_message(const calotype_png_reader *reader) { return reader->message; }

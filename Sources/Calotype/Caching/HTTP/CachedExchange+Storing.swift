@@ -127,6 +127,17 @@ extension CachedExchange {
     return PartKeeper(cache: cache, key: partKey(key(for: request)), metadata: metadata, start: 0)
   }
 
+  /// The bytes that a response which is under way goes on from: none where it is a whole body, `nil` where it
+  /// is neither.
+  func beginning(of head: HTTPResponseHead) -> Data? {
+    guard (200..<300).contains(head.status) else { return nil }
+    guard head.status == 206 else { return Data() }
+    guard let (held, base) = restAskedFor, case .append = ResumePolicy.answer(head, to: base) else {
+      return nil
+    }
+    return held.entry.body.prefix(base.offset)
+  }
+
   /// Keeps what came of a download that was broken off, behind what was there before.
   func keepPart(_ received: Received) {
     let keeper =

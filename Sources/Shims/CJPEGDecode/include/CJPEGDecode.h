@@ -46,6 +46,32 @@ calotype_jpeg_status calotype_jpeg_consume(calotype_jpeg_reader *reader, int max
 calotype_jpeg_status calotype_jpeg_read_rows(
   calotype_jpeg_reader *reader, uint8_t *rows, size_t stride, uint32_t count, uint32_t *read);
 
+// A file that comes in pieces, to be shown before it is whole: push what has come, read the header until it is
+// done, start, consume until more is wanted, then start the rows and read them, as often as there are new scans.
+calotype_jpeg_reader *calotype_jpeg_create_push(void);
+
+// Takes a copy of the next piece. False where there is no memory.
+bool calotype_jpeg_push(calotype_jpeg_reader *reader, const uint8_t *bytes, size_t count);
+
+calotype_jpeg_status calotype_jpeg_push_header(
+  calotype_jpeg_reader *reader, calotype_jpeg_header *header, bool *done);
+
+typedef struct calotype_jpeg_progress {
+  // Whether all that was pushed has been read.
+  bool wants_more;
+  // The scans that are there whole; and the last of them after which the brightness was known only as each
+  // block's mean.
+  int complete_scans;
+  int coarse_scans;
+} calotype_jpeg_progress;
+
+// Reads a row of blocks, or a marker.
+calotype_jpeg_status calotype_jpeg_push_consume(
+  calotype_jpeg_reader *reader, int maximum_scans, calotype_jpeg_progress *progress);
+
+// Makes ready for the rows of what the complete scans show; not `started` where more has to be pushed first.
+calotype_jpeg_status calotype_jpeg_push_start_rows(calotype_jpeg_reader *reader, bool *started);
+
 // What the codec said of the last error.
 const char *calotype_jpeg_message(const calotype_jpeg_reader *reader);
 

@@ -25,6 +25,9 @@ void calotype_png_destroy(calotype_png_reader *reader);
 // picture has none.
 calotype_png_status calotype_png_start(calotype_png_reader *reader, int *passes);
 
+// The same with rows of 16-bit RGBA in the machine's order of bytes.
+calotype_png_status calotype_png_start_deep(calotype_png_reader *reader, int *passes);
+
 // The embedded profile, or NULL; owned by the reader.
 const uint8_t *calotype_png_profile(calotype_png_reader *reader, size_t *count);
 
@@ -32,6 +35,22 @@ const uint8_t *calotype_png_profile(calotype_png_reader *reader, size_t *count);
 // that hold the passes before.
 calotype_png_status calotype_png_read_rows(
   calotype_png_reader *reader, uint8_t *rows, size_t stride, uint32_t count);
+
+// An interlaced picture that comes in pieces, to be shown before it is whole.
+typedef struct calotype_png_pusher calotype_png_pusher;
+
+calotype_png_pusher *calotype_png_pusher_create(size_t maximum_profile);
+void calotype_png_pusher_destroy(calotype_png_pusher *pusher);
+
+// Reads the next piece. False where the file is damaged or there is no memory; nothing may be pushed then.
+bool calotype_png_push(calotype_png_pusher *pusher, const uint8_t *bytes, size_t count);
+
+// The rows as they are known, RGBA without gaps and alpha not premultiplied, each pixel of a pass filling the place
+// of those that are to come; NULL before the picture data. Of seven passes, those that are there whole.
+const uint8_t *calotype_png_pushed_rows(const calotype_png_pusher *pusher, int *complete_passes);
+
+// The checksum that ends a chunk (PNG, section 5.5), of its type and its data.
+uint32_t calotype_png_checksum(const uint8_t *bytes, size_t count);
 
 // What the codec said of the last error.
 const char *calotype_png_message(const calotype_png_reader *reader);

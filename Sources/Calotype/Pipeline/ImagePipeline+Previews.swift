@@ -1,0 +1,74 @@
+import Foundation
+
+// A preview's way: more has come of an original → is there anyone to show it to? → a thread that is free reads on
+// where it had stopped → every print of that original that is waited for, at its size → its tasks. The download
+// never waits for any of it.
+extension ImagePipeline {
+  /// Called on the transport's thread when more of an original has come and somebody listens.
+  func considerPreview(of load: OriginalLoad, _ download: OriginalDownload, _ progress: ImageTask.Progress) {
+    // What is whole is about to be shown itself.
+    if let total = progress.total, progress.completed >= total { return }
+    guard let session = session(of: load, download) else { return }
+    session.hasMore { [self] in submitPreview(of: load, download, session) }
+  }
+
+  private func session(of load: OriginalLoad, _ download: OriginalDownload) -> PreviewSession? {
+    if let session = download.previews.withLock({ $0 }) { return session }
+    guard let decoder = configuration.decoder as? ImageDecoder, let head = download.receivedHead,
+      let beginning = load.exchange.beginning(of: head),
+      core.withLock({ _ in !previewTargets(of: load).isEmpty })
+    else { return nil }
+    let session = PreviewSession(
+      beginning: beginning, limits: configuration.limits, colors: decoder.colors)
+    download.previews.withLock { $0 = session }
+    return session
+  }
+
+  /// The prints of an original that somebody would like to see before they are there.
+  private func previewTargets(of load: OriginalLoad) -> [(load: PrintLoad, interval: UInt64)] {
+    load.waiters.compactMap { waiter in
+      guard let print = waiter as? PrintLoad, !print.hasEnded else { return nil }
+      let intervals = print.tasks.filter(\.wantsPreviews).compactMap { task in
+        (task.request.previews ?? configuration.previews).interval(for: task.request.targetSize)
+      }
+      return intervals.min().map { (print, $0) }
+    }
+  }
+
+  private func submitPreview(
+    of load: OriginalLoad, _ download: OriginalDownload, _ session: PreviewSession
+  ) {
+    // Below everything that somebody waits for: a print that is whole goes before one that is not.
+    workQueue.submit(priority: .low) { [self] in
+      let targets = core.withLock { _ in
+        load.download === download ? previewTargets(of: load) : []
+      }
+      let previews = session.run(
+        download, targets.map { ($0.load.request.targetSize, $0.interval) })
+      for (target, preview) in zip(targets, previews ?? []) {
+        show(preview, of: target.load, session.cancellation)
+      }
+      session.goOn { [self] in submitPreview(of: load, download, session) }
+    }
+  }
+
+  /// Processes a preview as its print will be, and shows it to those who wait for that.
+  private func show(
+    _ preview: PreviewMaker.Preview, of load: PrintLoad, _ cancellation: CancellationFlag
+  ) {
+    guard !cancellation.isCancelled,
+      let bitmap = load.request.processors.isEmpty
+        ? preview.bitmap
+        : try? ImageProcessors.apply(
+          load.request.processors, to: preview.bitmap, cancellation: cancellation)
+    else { return }
+    let container = ImageContainer(
+      bitmap: bitmap, format: preview.format, originalSize: preview.originalSize, isPreview: true)
+    let response = ImageResponse(container: container, source: .network)
+    let tasks = core.withLock { _ in load.tasks.filter(\.wantsPreviews) }
+    let delegate = currentDelegate
+    for task in tasks where task.report(preview: response) {
+      delegate?.imagePipeline(self, task: task, didReceive: .preview(response))
+    }
+  }
+}
