@@ -6,4 +6,5 @@ let allBenchmarks: [any Benchmark.Type] = [
   TransportBenchmarks.self,
   CacheBenchmarks.self,
   PipelineBenchmarks.self,
+  MemoryBenchmarks.self,
 ]

@@ -90,10 +90,7 @@ enum ThumbnailCommand {
       return (data, info.displaySize, info.format)
     }
     let container = try await source.picture(session, output)
-    let format = output.fileFormat(for: container)
-    let data = try ImageEncoder().encode(
-      container.bitmap, options: output.encodingOptions(format),
-      cancellation: CancellationFlag())
+    let (data, format) = try output.file(container)
     return (data, container.bitmap.size, format)
   }
 

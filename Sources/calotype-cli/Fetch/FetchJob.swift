@@ -196,7 +196,7 @@ final class FetchJob: Sendable {
   private func picture(_ row: Row, _ index: AddressTable.Index) async throws -> Picture {
     let request = ImageRequest(
       url: row.url, targetSize: parts.output.targetSize, processors: parts.output.processors,
-      headers: parts.session.headers, cachePolicy: parts.session.cachePolicy)
+      isStill: parts.output.isStill, headers: parts.session.headers, cachePolicy: parts.session.cachePolicy)
     if parts.output.format == .original {
       let response = try await parts.session.pipeline.data(for: request)
       // The transport has checked the length; the header tells that it is a picture, and within the limits.
@@ -214,15 +214,11 @@ final class FetchJob: Sendable {
     }
     if isCancelled { task.cancel() }
     let response = try await task.response
-    let format = parts.output.fileFormat(for: response.container)
-    let data =
-      parts.folder == nil
-      ? nil
-      : try ImageEncoder().encode(
-        response.image, options: parts.output.encodingOptions(format),
-        cancellation: CancellationFlag())
+    let file = parts.folder == nil ? nil : try parts.output.file(response.container)
     return Picture(
-      data: data, bitmap: response.image, format: format, size: response.image.size, source: response.source,
+      data: file?.data, bitmap: response.image,
+      format: file?.format ?? parts.output.fileFormat(for: response.container),
+      size: response.image.size, source: response.source,
       metrics: response.metrics, staleAge: response.isStale ? response.age : nil)
   }
 

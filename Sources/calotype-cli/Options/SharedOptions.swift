@@ -17,6 +17,11 @@ enum SharedOptions {
         "What stays where --mode fill crops: center by default; attention is where most edges and colours are"
       ),
       Option(
+        "still",
+        help:
+          "Write only the first frame of an animation; else WebP, PNG and AVIF keep all, and a GIF becomes a WebP"
+      ),
+      Option(
         "format", "f", "FORMAT", values: ["original", "png", "jpeg", "webp", "avif"],
         "The format to write; by default the picture's own, or PNG where that cannot be written. original writes the bytes as they were downloaded"
       ),

@@ -17,6 +17,8 @@ struct PictureOutput {
   var processors: [any ImageProcessing]
   var format: Format
   private var encoding: ImageEncodingOptions
+  /// Whether only the first frame of an animation is written.
+  var isStill: Bool
 
   init(_ arguments: Arguments, path: String? = nil) throws {
     targetSize = try arguments.targetSize()
@@ -27,7 +29,8 @@ struct PictureOutput {
       targetSize = nil
     }
     encoding = try arguments.encodingOptions(quality: try arguments.integer("quality", in: 1...100) ?? 85)
-    let isChanged = targetSize != nil || !processors.isEmpty
+    isStill = arguments.has("still")
+    let isChanged = targetSize != nil || !processors.isEmpty || isStill
     switch arguments["format"] {
     case nil:
       if let named = path.flatMap(Self.format(named:)) {
@@ -37,7 +40,8 @@ struct PictureOutput {
       }
     case "original":
       if isChanged {
-        throw UsageError("--format original keeps the bytes as they are: it excludes --size and processors")
+        throw UsageError(
+          "--format original keeps the bytes as they are: it excludes --size, --still and processors")
       }
       format = .original
     case .some(let name):
@@ -50,8 +54,9 @@ struct PictureOutput {
 
   /// All that changes the file, as a text: the same for the same bytes.
   var identity: String {
-    var text = ImageRequest(url: URL(fileURLWithPath: "/"), targetSize: targetSize, processors: processors)
-      .cacheKey.variant
+    var text = ImageRequest(
+      url: URL(fileURLWithPath: "/"), targetSize: targetSize, processors: processors, isStill: isStill
+    ).cacheKey.variant
     switch format {
     case .original: text += " original"
     case .automatic: text += " automatic \(encodingText)"
@@ -74,9 +79,21 @@ struct PictureOutput {
     return options
   }
 
+  /// A picture as a file: with all its frames where it is animated and the format can hold them.
+  func file(_ container: ImageContainer) throws(ImageEncodingError) -> (data: Data, format: ImageFormat) {
+    let format = fileFormat(for: container)
+    let options = encodingOptions(format)
+    if let animation = container.animation, ImageEncoder.animatedFormats.contains(format) {
+      return (try ImageEncoder().encode(animation, options: options), format)
+    }
+    return (try ImageEncoder().encode(container.bitmap, options: options), format)
+  }
+
   /// The format to write a picture of a given origin in.
   func fileFormat(for container: ImageContainer) -> ImageFormat {
     if case .fixed(let format) = format { return format }
+    // Of the formats that hold animations, this is the one that every browser shows.
+    if container.animation != nil, container.format == .gif { return .webp }
     if let own = container.format, ImageEncoder.formats.contains(own) {
       // A processor may have made an opaque photo's corners clear, which JPEG cannot show.
       return own == .jpeg && !container.bitmap.isOpaque ? .png : own

@@ -41,8 +41,7 @@ struct PictureSource {
   func request(_ url: URL, _ session: Session, output: PictureOutput? = nil) -> ImageRequest {
     ImageRequest(
       url: url, targetSize: output?.targetSize, processors: output?.processors ?? [],
-      headers: session.headers,
-      cachePolicy: session.cachePolicy)
+      isStill: output?.isStill ?? false, headers: session.headers, cachePolicy: session.cachePolicy)
   }
 
   /// The bytes of a file or of standard input.
@@ -72,11 +71,15 @@ struct PictureSource {
       return try await session.pipeline.task(for: request(url, session, output: output)).response.container
     }
     let cancellation = CancellationFlag()
-    var container = try ImageDecoder().decode(
-      try fileData(), options: ImageDecodingOptions(targetSize: output.targetSize), cancellation: cancellation
-    )
+    let options = ImageDecodingOptions(targetSize: output.targetSize)
+    let data = try fileData()
+    var container = try ImageDecoder().decode(data, options: options, cancellation: cancellation)
     for processor in output.processors {
       container.bitmap = try processor.process(container.bitmap, cancellation: cancellation)
+    }
+    if container.frameCount > 1, !output.isStill {
+      container.animation = ImageDecoder().animation(of: data, options: options)
+      container.animation?.processors = output.processors
     }
     return container
   }
