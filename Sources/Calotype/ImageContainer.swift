@@ -11,6 +11,14 @@ public struct ImageContainer: Sendable {
   /// Whether this is a preview of a picture that is not whole yet. Previews are never stored.
   public var isPreview: Bool
 
+  /// The picture with all of its depth and colours, at the same size, where that was asked for
+  /// (``ImageRequest/isDeep``) and there is more to it than ``bitmap`` has. Processors work on 8 bits, so that a
+  /// request with any has none.
+  public var deepBitmap: DeepBitmap?
+  /// The original's animation, where it has one that can be played and the request did not ask for a still
+  /// picture; ``bitmap`` is its first frame.
+  public var animation: ImageAnimation?
+
   /// Until when it may be shown without asking the server, in seconds since 1970 (RFC 9111, section 4.2).
   package var freshUntil = Double.infinity
 
@@ -26,6 +34,8 @@ public struct ImageContainer: Sendable {
     self.isPreview = isPreview
   }
 
-  /// Bytes in memory: what a cache counts.
-  public var cost: Int { bitmap.byteCount }
+  /// Bytes in memory, an animation's file among them: what a cache counts.
+  public var cost: Int {
+    bitmap.byteCount + (animation?.data.count ?? 0) + (deepBitmap?.byteCount ?? 0)
+  }
 }

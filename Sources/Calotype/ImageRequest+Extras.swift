@@ -8,6 +8,7 @@ extension ImageRequest {
     var lowDataURL: URL?
     var fallback: Bitmap?
     var source: LocalSource?
+    var previews: PreviewPolicy?
   }
 
   /// Never changed once it is made, so copies of a request may share it.
@@ -46,6 +47,12 @@ extension ImageRequest {
   public var lowDataURL: URL? {
     get { extra(\.lowDataURL, nil) }
     set { setExtra(\.lowDataURL, newValue) }
+  }
+
+  /// Whether it is shown while it comes; `nil`, the default, for what the pipeline's configuration says.
+  public var previews: PreviewPolicy? {
+    get { extra(\.previews, nil) }
+    set { setExtra(\.previews, newValue) }
   }
 
   /// The picture that a task ends with where neither ``url`` nor ``alternatives`` give one. Its response has the

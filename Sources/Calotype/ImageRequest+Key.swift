@@ -38,8 +38,10 @@ extension ImageRequest {
   }
 
   /// The print's size and processors as a text, empty for a picture at its own size.
-  static func variant(targetSize: TargetSize?, processors: [any ImageProcessing]) -> String {
-    guard targetSize != nil || !processors.isEmpty else { return "" }
+  static func variant(
+    targetSize: TargetSize?, processors: [any ImageProcessing], isStill: Bool = false, isDeep: Bool = false
+  ) -> String {
+    guard targetSize != nil || !processors.isEmpty || isStill || isDeep else { return "" }
     var text = ""
     if let targetSize {
       if let size = targetSize.pixelSize {
@@ -54,6 +56,8 @@ extension ImageRequest {
       }
       if targetSize.allowsUpscaling { text += ",up" }
     }
+    if isStill { text += ",still" }
+    if isDeep { text += ",deep" }
     for processor in processors {
       text += "|"
       text += processor.identifier

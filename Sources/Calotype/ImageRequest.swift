@@ -59,6 +59,10 @@ public struct ImageRequest: Sendable {
   public let targetSize: TargetSize?
   /// Applied in order to the picture at its target size.
   public let processors: [any ImageProcessing]
+  /// Whether only the first frame is wanted of an animation.
+  public let isStill: Bool
+  /// Whether the picture is also wanted with all of its depth and colours: see ``ImageContainer/deepBitmap``.
+  public let isDeep: Bool
   /// Headers to send with the download.
   public let headers: HTTPHeaders
   /// Which of the waiting requests goes first.
@@ -85,6 +89,10 @@ public struct ImageRequest: Sendable {
   ///   - url: The address.
   ///   - targetSize: The size wanted, or `nil` for the picture's own.
   ///   - processors: Applied in order to the picture at its target size.
+  ///   - isStill: Whether only the first frame is wanted of an animation; `false` by default. Such prints are
+  ///     cached apart.
+  ///   - isDeep: Whether the picture is also wanted with all of its depth and colours; `false` by default. Such
+  ///     prints are cached apart, and on disk as their originals only.
   ///   - headers: Headers to send with the download. They are part of the cache's key.
   ///   - priority: Which of the waiting requests goes first.
   ///   - cachePolicy: How the caches are used.
@@ -93,13 +101,16 @@ public struct ImageRequest: Sendable {
   ///   - addressPolicy: Which network addresses the download may reach; `nil` for what the pipeline's
   ///     configuration says.
   public init(
-    url: URL, targetSize: TargetSize? = nil, processors: [any ImageProcessing] = [],
-    headers: HTTPHeaders = [], priority: Priority = .normal, cachePolicy: CachePolicy = .default,
-    storage: StorageOptions = .all, freshness: FreshnessPolicy? = nil, addressPolicy: AddressPolicy? = nil
+    url: URL, targetSize: TargetSize? = nil, processors: [any ImageProcessing] = [], isStill: Bool = false,
+    isDeep: Bool = false, headers: HTTPHeaders = [], priority: Priority = .normal,
+    cachePolicy: CachePolicy = .default, storage: StorageOptions = .all, freshness: FreshnessPolicy? = nil,
+    addressPolicy: AddressPolicy? = nil
   ) {
     self.url = url
     self.targetSize = targetSize
     self.processors = processors
+    self.isStill = isStill
+    self.isDeep = isDeep
     self.headers = headers
     self.priority = priority
     self.cachePolicy = cachePolicy
@@ -108,7 +119,8 @@ public struct ImageRequest: Sendable {
     self.addressPolicy = addressPolicy
     cacheKey = ImageCacheKey(
       address: ImageRequest.addressKey(for: url, headers: headers, addressPolicy: addressPolicy),
-      variant: ImageRequest.variant(targetSize: targetSize, processors: processors))
+      variant: ImageRequest.variant(
+        targetSize: targetSize, processors: processors, isStill: isStill, isDeep: isDeep))
   }
 
   /// Creates a request for what the program gives itself.
@@ -119,6 +131,8 @@ public struct ImageRequest: Sendable {
     self.url = url
     self.targetSize = targetSize
     self.processors = processors
+    isStill = false
+    isDeep = false
     self.priority = priority
     headers = []
     cachePolicy = .default

@@ -30,6 +30,7 @@ enum AVIFCodec: ImageCodec {
     try reader.decodeFrame()
     try job.checkCancellation()
 
+    if job.options.isDeep, info.bitsPerChannel > 8 { return try decodeDeep(reader, plan, job) }
     let sink = try RowSink(plan: plan, format: .avif, size: info.storedSize, hasAlpha: reader.hasAlpha)
     if let memory = sink.wholeMemory {
       try reader.copyPixels(into: memory, stride: sink.stride)
@@ -40,7 +41,24 @@ enum AVIFCodec: ImageCodec {
       try sink.append(canvas, job)
     }
     let bitmap = try sink.finish(reader.conversion(job.colors), cancellation: job.cancellation)
-    return job.container(bitmap, info: info)
+    return job.container(bitmap, info: info, deep: sink.deepBitmap)
+  }
+
+  /// Hands on a decoded frame with all of its 10 or 12 bits.
+  private static func decodeDeep(
+    _ reader: AVIFReader, _ plan: DecodePlan, _ job: DecodeJob
+  ) throws(ImageDecodingError) -> ImageContainer {
+    let sink = try DeepSink(plan: plan, format: .avif, hasAlpha: reader.hasAlpha)
+    // A pixel is twice as long as the canvas's.
+    let size = plan.storedSize
+    let canvas = try Canvas(PixelSize(width: size.width * 2, height: size.height))
+    try reader.copyPixels(into: canvas.base, stride: canvas.stride, depth: 16)
+    for row in 0..<size.height {
+      if row & 15 == 0 { try job.checkCancellation() }
+      sink.append((canvas.base + row * canvas.stride).assumingMemoryBound(to: SIMD4<UInt16>.self))
+    }
+    let (bitmap, deep) = try sink.finish(reader.conversion(job.colors), cancellation: job.cancellation)
+    return job.container(bitmap, info: reader.info, deep: deep)
   }
 
   /// Whether the boxes of the outermost level (ISO/IEC 14496-12, section 4.2) are all there.
@@ -102,6 +120,16 @@ final class AVIFReader {
       bitsPerChannel: Int(decoder.pointee.image?.pointee.depth ?? 8))
   }
 
+  /// How long each frame is shown, in milliseconds.
+  var delays: [UInt32] {
+    (0..<UInt32(info.frameCount)).map { index in
+      var timing = avifImageTiming()
+      guard avifDecoderNthImageTiming(decoder, index, &timing) == AVIF_RESULT_OK, timing.duration.isFinite
+      else { return 0 }
+      return UInt32(min(max(0, timing.duration * 1000), 4e9).rounded())
+    }
+  }
+
   /// Calls a closure with the embedded profile, valid only while it runs.
   func withProfile<Result>(_ body: (ByteView?) -> Result) -> Result {
     withExtendedLifetime(self) {
@@ -114,15 +142,17 @@ final class AVIFReader {
 
   func decodeFrame() throws(ImageDecodingError) { try check(avifDecoderNextImage(decoder)) }
 
-  /// Writes the decoded frame as RGBA, alpha not premultiplied.
-  func copyPixels(into memory: UnsafeMutableRawPointer, stride: Int) throws(ImageDecodingError) {
+  /// Writes the decoded frame as RGBA of 8 or 16 bits, alpha not premultiplied.
+  func copyPixels(
+    into memory: UnsafeMutableRawPointer, stride: Int, depth: UInt32 = 8
+  ) throws(ImageDecodingError) {
     guard let image = decoder.pointee.image, Int(image.pointee.width) == size.width,
       Int(image.pointee.height) == size.height
     else { throw .corrupt(.avif, reason: "its frame is not of the size that its header says") }
     var pixels = avifRGBImage()
     avifRGBImageSetDefaults(&pixels, image)
     pixels.format = AVIF_RGB_FORMAT_RGBA
-    pixels.depth = 8
+    pixels.depth = depth
     pixels.pixels = memory.assumingMemoryBound(to: UInt8.self)
     pixels.rowBytes = UInt32(clamping: stride)
     try check(avifImageYUVToRGB(image, &pixels))

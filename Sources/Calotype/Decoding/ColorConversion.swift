@@ -1,5 +1,6 @@
 import CLCMS2
 import CXXHash
+import Foundation
 import Synchronization
 
 /// Brings colours from an embedded profile's space to sRGB.
@@ -20,8 +21,24 @@ final class ColorConversion: @unchecked Sendable {
   }
 
   private let transform: cmsHTRANSFORM
+  /// The profile of a picture of red, green and blue, for ``deepConversion``.
+  private let profileData: Data?
+  private let madeDeepConversion = Lock<DeepColorConversion?>(nil)
 
-  private init(transform: cmsHTRANSFORM) { self.transform = transform }
+  private init(transform: cmsHTRANSFORM, profileData: Data?) {
+    self.transform = transform
+    self.profileData = profileData
+  }
+
+  /// The same colours at 16 bits and in a wider space than sRGB; `nil` where the picture is not of red, green and
+  /// blue. Made when it is asked for: few are.
+  var deepConversion: DeepColorConversion? {
+    guard let profileData else { return nil }
+    return madeDeepConversion.withLock { made in
+      if made == nil { made = DeepColorConversion(profile: profileData, to: .displayP3) }
+      return made
+    }
+  }
 
   deinit { cmsDeleteTransform(transform) }
 
@@ -86,7 +103,8 @@ final class ColorConversion: @unchecked Sendable {
         profile, pixelFormat(source), target, PixelFormat.rgba, UInt32(INTENT_PERCEPTUAL),
         UInt32(cmsFLAGS_NOCACHE))
     else { return nil }
-    let conversion = ColorConversion(transform: transform)
+    let data = source == .rgb ? DeepColorConversion.data(of: profile) : nil
+    let conversion = ColorConversion(transform: transform, profileData: data)
     switch source {
     case .rgb, .gray: return conversion.changesColors(isGray: source == .gray) ? conversion : nil
     case .cmyk, .invertedCMYK: return conversion

@@ -43,7 +43,8 @@ struct DecodeJob {
   /// Works out what becomes of a picture; throws where it is over the limits or the target is no size.
   func plan(for info: ImageInfo) throws(ImageDecodingError) -> DecodePlan {
     try options.limits.check(info)
-    let plan = try DecodePlan(info: info, targetSize: options.targetSize)
+    var plan = try DecodePlan(info: info, targetSize: options.targetSize)
+    plan.isDeep = options.isDeep
     // Upscaling can ask for far more than the file holds.
     guard plan.outputSize.pixelCount <= options.limits.maximumPixelCount else {
       throw .limitExceeded(
@@ -53,9 +54,11 @@ struct DecodeJob {
   }
 
   /// The finished result.
-  func container(_ bitmap: Bitmap, info: ImageInfo) -> ImageContainer {
-    ImageContainer(
+  func container(_ bitmap: Bitmap, info: ImageInfo, deep: DeepBitmap? = nil) -> ImageContainer {
+    var container = ImageContainer(
       bitmap: bitmap, format: info.format, originalSize: info.displaySize, frameCount: info.frameCount)
+    container.deepBitmap = deep
+    return container
   }
 }
 
@@ -80,6 +83,8 @@ struct DecodePlan {
   let crop: PixelRectangle
   /// The size to resample to, before the orientation is applied.
   let outputSize: PixelSize
+  /// Whether more than 8 bits of sRGB are wanted, where there is more.
+  var isDeep = false
 
   init(info: ImageInfo, targetSize: TargetSize?) throws(ImageDecodingError) {
     storedSize = info.storedSize

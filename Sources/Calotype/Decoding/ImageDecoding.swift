@@ -17,6 +17,10 @@ public protocol ImageDecoding: Sendable {
   func decode(
     _ data: Data, options: ImageDecodingOptions, cancellation: CancellationFlag
   ) throws(ImageDecodingError) -> ImageContainer
+
+  /// What a file says of its frames, or `nil` where it is no animation that can be played, which is the
+  /// default's answer.
+  func animation(of data: Data, options: ImageDecodingOptions) -> ImageAnimation?
 }
 
 extension ImageDecoding {
@@ -33,11 +37,17 @@ public struct ImageDecodingOptions: Hashable, Sendable {
   public var targetSize: TargetSize?
   /// What a file may ask for.
   public var limits: ImageDecodingLimits
+  /// Whether the picture is also wanted with all of its depth and colours, as far as they are more than 8 bits of
+  /// sRGB: see ``ImageContainer/deepBitmap``.
+  public var isDeep: Bool
 
-  /// Creates options: full size and the default limits, unless said otherwise.
-  public init(targetSize: TargetSize? = nil, limits: ImageDecodingLimits = .init()) {
+  /// Creates options: full size, the default limits and 8 bits of sRGB, unless said otherwise.
+  public init(
+    targetSize: TargetSize? = nil, limits: ImageDecodingLimits = .init(), isDeep: Bool = false
+  ) {
     self.targetSize = targetSize
     self.limits = limits
+    self.isDeep = isDeep
   }
 }
 

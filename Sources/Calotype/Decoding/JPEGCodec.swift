@@ -46,7 +46,7 @@ enum JPEGCodec: ImageCodec {
       sink.commit(count)
     }
     let bitmap = try sink.finish(reader.isCMYK ? nil : conversion, cancellation: job.cancellation)
-    return job.container(bitmap, info: info)
+    return job.container(bitmap, info: info, deep: sink.deepBitmap)
   }
 
   /// The smallest scale, in eighths, that leaves enough pixels for the resampler. Only those for which the
@@ -58,7 +58,7 @@ enum JPEGCodec: ImageCodec {
     return 8
   }
 
-  private static func convertCMYK(
+  static func convertCMYK(
     _ row: UnsafeMutableRawPointer, count: Int, isInverted: Bool, _ conversion: ColorConversion?
   ) {
     let bytes = row.assumingMemoryBound(to: UInt8.self)

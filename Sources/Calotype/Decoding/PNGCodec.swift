@@ -24,7 +24,9 @@ enum PNGCodec: ImageCodec {
     guard header.isComplete else { throw .truncated(.png) }
     try job.checkCancellation()
 
-    let reader = try PNGReader(job.view, header: header)
+    let isDeep = job.options.isDeep && header.bitDepth == 16
+    let reader = try PNGReader(job.view, header: header, isDeep: isDeep)
+    if isDeep { return try decodeDeep(reader, header, plan, job) }
     let sink = try RowSink(plan: plan, format: .png, size: header.size, hasAlpha: header.hasAlpha)
     if reader.passCount > 1 {
       try decodeInterlaced(reader, header.size, into: sink, job)
@@ -35,8 +37,31 @@ enum PNGCodec: ImageCodec {
         sink.commit(next.count)
       }
     }
-    let conversion = header.hasProfile ? conversion(reader, header, job) : nil
-    return job.container(try sink.finish(conversion, cancellation: job.cancellation), info: info)
+    let conversion = header.hasProfile ? conversion(reader, header, job.colors) : nil
+    let bitmap = try sink.finish(conversion, cancellation: job.cancellation)
+    return job.container(bitmap, info: info, deep: sink.deepBitmap)
+  }
+
+  /// Decodes with all 16 bits.
+  private static func decodeDeep(
+    _ reader: PNGReader, _ header: PNGHeader, _ plan: DecodePlan, _ job: DecodeJob
+  ) throws(ImageDecodingError) -> ImageContainer {
+    let sink = try DeepSink(plan: plan, format: .png, hasAlpha: header.hasAlpha)
+    // A pixel is twice as long as the canvas's.
+    let isWhole = reader.passCount > 1
+    let buffer = try Canvas(
+      PixelSize(width: header.size.width * 2, height: isWhole ? header.size.height : 1))
+    for pass in 0..<reader.passCount {
+      for row in 0..<header.size.height {
+        if row & 15 == 0 { try job.checkCancellation() }
+        let memory = buffer.base + (isWhole ? row * buffer.stride : 0)
+        try reader.readRows(memory, stride: buffer.stride, count: 1)
+        if pass == reader.passCount - 1 { sink.append(memory.assumingMemoryBound(to: SIMD4<UInt16>.self)) }
+      }
+    }
+    let conversion = header.hasProfile ? conversion(reader, header, job.colors) : nil
+    let (bitmap, deep) = try sink.finish(conversion, cancellation: job.cancellation)
+    return job.container(bitmap, info: header.info, deep: deep)
   }
 
   /// Each pass adds pixels all over the picture, so all of it has to be there until the last.
@@ -59,30 +84,31 @@ enum PNGCodec: ImageCodec {
     }
   }
 
-  private static func conversion(_ reader: PNGReader, _ header: PNGHeader, _ job: DecodeJob)
+  static func conversion(_ reader: PNGReader, _ header: PNGHeader, _ colors: ColorConversionCache)
     -> ColorConversion?
   {
     reader.withProfile { profile in
       let isGray = header.colorType & 2 == 0 && profile?.matches("GRAY", at: 16) == true
-      return job.colors.conversion(for: profile, source: isGray ? .gray : .rgb)
+      return colors.conversion(for: profile, source: isGray ? .gray : .rgb)
     }
   }
 }
 
-/// One PNG being read, as rows of 8-bit RGBA. The bytes must outlive it.
+/// One PNG being read, as rows of 8-bit or 16-bit RGBA. The bytes must outlive it.
 final class PNGReader {
   /// 1, or 7 in an interlaced file; each pass reads every row.
   let passCount: Int
   private let reader: OpaquePointer
   private let size: PixelSize
 
-  init(_ view: ByteView, header: PNGHeader) throws(ImageDecodingError) {
+  init(_ view: ByteView, header: PNGHeader, isDeep: Bool = false) throws(ImageDecodingError) {
     guard let base = view.bytes.baseAddress,
       let reader = calotype_png_create(
         base.assumingMemoryBound(to: UInt8.self), view.count, PNGCodec.maximumProfileByteCount)
     else { throw .outOfMemory(header.size) }
     var passes: Int32 = 1
-    let status = calotype_png_start(reader, &passes)
+    let status =
+      isDeep ? calotype_png_start_deep(reader, &passes) : calotype_png_start(reader, &passes)
     self.reader = reader
     size = header.size
     passCount = Int(passes)

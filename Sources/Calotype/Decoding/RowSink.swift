@@ -24,6 +24,9 @@ final class RowSink {
   private let storage: Bitmap.Storage?
   private let scratch: UnsafeMutableRawPointer?
   private let scratchRowCount: Int
+  private let isDeep: Bool
+  /// The print in a wider space, once it is finished, where that was wanted and the picture's own is wider.
+  private(set) var deepBitmap: DeepBitmap?
   /// Whether every pixel so far was opaque.
   private var isOpaque = true
 
@@ -41,6 +44,7 @@ final class RowSink {
     self.hasAlpha = hasAlpha
     self.format = format
     orientation = plan.orientation
+    isDeep = plan.isDeep
     stride = size.width * 4
     let crop = PixelRectangle(
       x: plan.crop.x * scale.x, y: plan.crop.y * scale.y, width: plan.crop.width * scale.x,
@@ -115,6 +119,21 @@ final class RowSink {
     }
   }
 
+  /// Takes one row from memory that is left as it is.
+  func append(copying row: UnsafeRawPointer) {
+    if let base = storage?.buffer.baseAddress {
+      (base + rowCount * stride).copyMemory(from: row, byteCount: stride)
+      premultiply(base + rowCount * stride, rows: 1)
+    } else if let scratch, neededRows.contains(rowCount) {
+      scratch.copyMemory(from: row, byteCount: stride)
+      premultiply(scratch, rows: 1)
+      appendToResampler(scratch, rows: 1)
+    } else {
+      resampler?.skipRows(1)
+    }
+    rowCount += 1
+  }
+
   /// The print, once all rows have come.
   ///
   /// - Parameter conversion: Brings the picture's colours to sRGB; applied to the print, which is as a rule
@@ -131,6 +150,13 @@ final class RowSink {
       filled = Bitmap(storage: resampled.storage, size: resampled.size, isOpaque: isOpaque)
     } else {
       throw .outOfMemory(size)
+    }
+    if isDeep, let wide = conversion?.deepConversion {
+      do {
+        deepBitmap = try DeepBitmap.widened(filled).converted(by: wide, cancellation).oriented(orientation)
+      } catch {
+        throw (error as? ImageDecodingError) ?? .outOfMemory(filled.size)
+      }
     }
     // Nobody else has seen the bitmap yet, so its memory may still be written.
     try conversion?.apply(to: filled, cancellation: cancellation)

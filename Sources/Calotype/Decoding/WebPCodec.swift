@@ -19,7 +19,8 @@ enum WebPCodec: ImageCodec {
       ? try decodeFirstFrame(header, plan, job)
       : try decodeStill(job.view, header, plan, job)
     let conversion = job.colors.conversion(for: header.profile, source: .rgb)
-    return job.container(try sink.finish(conversion, cancellation: job.cancellation), info: info)
+    let bitmap = try sink.finish(conversion, cancellation: job.cancellation)
+    return job.container(bitmap, info: info, deep: sink.deepBitmap)
   }
 
   private static func decodeStill(

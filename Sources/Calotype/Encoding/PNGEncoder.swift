@@ -3,24 +3,20 @@ import Foundation
 
 /// PNG through libpng: RGB where the picture is opaque, else RGBA with straight alpha.
 enum PNGEncoder {
+  /// - Parameter hasAlpha: Whether it is written with an alpha; where the picture is not opaque it must be.
   static func encode(
-    _ bitmap: Bitmap, options: ImageEncodingOptions, cancellation: CancellationFlag
+    _ bitmap: Bitmap, hasAlpha: Bool? = nil, options: ImageEncodingOptions, cancellation: CancellationFlag
   ) throws(ImageEncodingError) -> Data {
+    let hasAlpha = hasAlpha ?? !bitmap.isOpaque
     guard let writer = calotype_png_writer_create() else { throw .failed(.png, reason: "out of memory") }
     defer { calotype_png_writer_destroy(writer) }
     func failure() -> ImageEncodingError {
       .failed(.png, reason: String(cString: calotype_png_writer_message(writer)))
     }
-    // One fixed filter finds nearly all that the search over five does at a fifth of its time.
-    let (level, filters): (Int32, Int32) =
-      switch options.effort {
-      case .fast: (1, 0x10)
-      case .balanced: (6, 0xF8)
-      case .small: (9, 0xF8)
-      }
+    let (level, filters) = settings(options.effort)
     guard
       calotype_png_writer_start(
-        writer, UInt32(clamping: bitmap.width), UInt32(clamping: bitmap.height), !bitmap.isOpaque, level,
+        writer, UInt32(clamping: bitmap.width), UInt32(clamping: bitmap.height), hasAlpha, level,
         filters)
     else { throw failure() }
 
@@ -33,5 +29,15 @@ enum PNGEncoder {
     var count = 0
     guard calotype_png_writer_finish(writer, &bytes, &count), let bytes else { throw failure() }
     return Data(bytes: bytes, count: count)
+  }
+
+  /// zlib's level and libpng's filters.
+  static func settings(_ effort: ImageEncodingOptions.Effort) -> (level: Int32, filters: Int32) {
+    // One fixed filter finds nearly all that the search over five does at a fifth of its time.
+    switch effort {
+    case .fast: (1, 0x10)
+    case .balanced: (6, 0xF8)
+    case .small: (9, 0xF8)
+    }
   }
 }

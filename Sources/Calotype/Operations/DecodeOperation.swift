@@ -104,9 +104,7 @@ public final class DecodeOperation: Operation, @unchecked Sendable {
   private func decode(_ data: Data) throws(ImagePipeline.Error) -> ImageContainer {
     try checkCancelled(.decode)
     do {
-      return try decoder.decode(
-        data, options: ImageDecodingOptions(targetSize: request.targetSize, limits: limits),
-        cancellation: cancellation)
+      return try decoder.decode(data, for: request, limits: limits, cancellation: cancellation)
     } catch {
       throw self.error(.decode, error == .cancelled ? .cancelled : .decoding(error))
     }

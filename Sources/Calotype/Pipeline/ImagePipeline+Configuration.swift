@@ -66,6 +66,9 @@ extension ImagePipeline {
     public var headers: HTTPHeaders = [
       "User-Agent": "Calotype/\(CalotypeVersion.string)", "Accept": "image/*,*/*;q=0.8",
     ]
+    /// Whether pictures are shown while they come, where the request does not say,
+    /// ``PreviewPolicy/automatic`` by default. They are made where ``decoder`` is an ``ImageDecoder``.
+    public var previews = PreviewPolicy.automatic
     /// Whether the memory cache is emptied and waiting prefetches are cancelled when the system says that
     /// memory is short (``MemoryPressureMonitor``); on by default.
     public var respondsToMemoryPressure = true

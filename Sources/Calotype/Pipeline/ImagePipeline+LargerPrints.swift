@@ -29,7 +29,7 @@ extension ImagePipeline {
 
   /// Whether what is stored may be used for a load.
   private func mayDerive(_ load: PrintLoad) -> Bool {
-    load.key.policy.readsStored && load.request.targetSize != nil
+    load.key.policy.readsStored && load.request.targetSize != nil && !load.request.isDeep
   }
 
   /// The smallest print in memory that a load's print can be made from.
@@ -46,7 +46,9 @@ extension ImagePipeline {
       guard
         let derivation = print.shape.derivation(of: wanted, from: print.size, original: print.originalSize),
         let image = memory.image(for: print.key), image.isFresh || load.key.policy.takesStale,
-        image.bitmap.size == print.size
+        image.bitmap.size == print.size,
+        // A still print of an animation tells nothing of its other frames.
+        image.frameCount <= 1 || image.animation != nil || load.request.isStill
       else { continue }
       return (image, derivation)
     }
@@ -77,6 +79,12 @@ extension ImagePipeline {
     timing.processEnd = monotonicNanoseconds()
     var container = ImageContainer(bitmap: bitmap, format: larger.format, originalSize: larger.originalSize)
     container.freshUntil = larger.freshUntil
+    container.frameCount = larger.frameCount
+    if !load.request.isStill, var animation = larger.animation {
+      animation.targetSize = load.request.targetSize
+      animation.processors = load.request.processors
+      container.animation = animation
+    }
     finish(load, with: .success((container, nil)), source: source, isStale: isStale, age: age, timing: timing)
     return true
   }
@@ -103,9 +111,8 @@ extension ImagePipeline {
         else { continue }
         let now = wallClockSeconds()
         let freshUntil = policy.freshUntil(entry.metadata, now: now)
-        guard freshUntil > now || load.key.policy.takesStale, var larger = restorePrint(from: entry) else {
-          continue
-        }
+        guard freshUntil > now || load.key.policy.takesStale, var larger = restorePrint(from: entry, isStill: load.request.isStill)
+        else { continue }
         larger.freshUntil = freshUntil
         return deliver(
           load, from: larger, derivation, source: .disk, isStale: freshUntil <= now,

@@ -128,7 +128,7 @@ extension ImagePipeline {
       core.withLock { _ in load.unconfirmed = entry }
       return false
     }
-    guard var container = restorePrint(from: entry) else { return false }
+    guard var container = restorePrint(from: entry, isStill: load.request.isStill) else { return false }
     container.freshUntil = freshUntil
     finish(
       load, with: .success((container, nil)), source: .disk, isStale: freshUntil <= now,
@@ -176,7 +176,7 @@ extension ImagePipeline {
       policy.mayUseStale(
         metadata, for: HTTPRequest(url: load.request.url, headers: load.request.headers),
         mode: load.key.policy, after: .disconnected, now: now),
-      var container = restorePrint(from: entry)
+      var container = restorePrint(from: entry, isStill: load.request.isStill)
     else { return false }
     container.freshUntil = now
     finish(
@@ -196,7 +196,7 @@ extension ImagePipeline {
     }
     guard isWanted else { return }
     if let unconfirmed, original.source != .network, original.isSameVersion(as: unconfirmed.metadata),
-      let container = restorePrint(from: unconfirmed)
+      let container = restorePrint(from: unconfirmed, isStill: load.request.isStill)
     {
       var metadata = original.metadata
       metadata.kind = unconfirmed.metadata.kind
@@ -258,7 +258,9 @@ extension ImagePipeline {
       result, of: load, source: source, isStale: isStale, age: age, timing, isFollowed: isFollowed, to: tasks)
     if case .success((let container, let original?)) = result, stores {
       let start = monotonicNanoseconds()
-      storeOriginal(original, for: load.request, storage: storage)
+      storeOriginal(
+        original, for: load.request, storage: storage,
+        isOnlyThere: container.animation != nil || load.request.isDeep)
       storePrint(container, of: load, from: original, storage: storage)
       if let delegate = currentDelegate {
         let seconds = Double(monotonicNanoseconds() - start) / 1e9

@@ -10,9 +10,7 @@ extension ImagePipeline {
     timing.decodeStart = monotonicNanoseconds()
     do {
       container = try configuration.decoder.decode(
-        original.data,
-        options: ImageDecodingOptions(targetSize: request.targetSize, limits: configuration.limits),
-        cancellation: cancellation)
+        original.data, for: request, limits: configuration.limits, cancellation: cancellation)
     } catch {
       let cause: Error.Cause = error == .cancelled ? .cancelled : .decoding(error)
       throw Error(url: request.url, stage: .decode, cause: cause)
@@ -36,9 +34,13 @@ extension ImagePipeline {
 
   // MARK: Storing
 
-  func storeOriginal(_ original: Original, for request: ImageRequest, storage: ImageRequest.StorageOptions) {
+  /// - Parameter isOnlyThere: Whether the original alone holds all of the print: an animation, or more than 8 bits.
+  func storeOriginal(
+    _ original: Original, for request: ImageRequest, storage: ImageRequest.StorageOptions,
+    isOnlyThere: Bool = false
+  ) {
     guard let cache = configuration.diskCache, storage.contains(.diskOriginal),
-      configuration.diskStorage != .prints || request.cacheKey.variant.isEmpty,
+      configuration.diskStorage != .prints || request.cacheKey.variant.isEmpty || isOnlyThere,
       let storable = original.claimStoring()
     else { return }
     storable.store(in: cache)
@@ -51,6 +53,7 @@ extension ImagePipeline {
     // A print is filed under the address that was asked for, so behind a redirect, which may lead elsewhere
     // tomorrow, it is not.
     guard let cache = configuration.diskCache, storage.contains(.diskPrint), !container.isPreview,
+      container.animation == nil, !load.request.isDeep,
       !original.outcome.wasRedirected, !original.outcome.isOfAnotherVersion, load.key.print.isLasting,
       original.source != .network || original.outcome.storable != nil,
       !load.key.print.variant.isEmpty, isWorthStoring(container)
@@ -89,9 +92,12 @@ extension ImagePipeline {
     }
   }
 
-  /// The print that a disk cache's entry holds, or `nil` where it holds none that can be used.
-  func restorePrint(from entry: DataCacheEntry) -> ImageContainer? {
-    guard let description = entry.metadata.print else { return nil }
+  /// The print that a disk cache's entry holds, or `nil` where it holds none that can be used: a stored print
+  /// is one frame, so that an animation is made of its original again.
+  func restorePrint(from entry: DataCacheEntry, isStill: Bool) -> ImageContainer? {
+    guard let description = entry.metadata.print,
+      description.frameCount <= 1 || isStill || !ImageDecoder.playsAnimations(of: description.format)
+    else { return nil }
     switch entry.metadata.kind {
     case .rawPrint:
       let size = description.size

@@ -62,18 +62,36 @@ void calotype_png_writer_destroy(calotype_png_writer *writer) {
   free(writer);
 }
 
-bool calotype_png_writer_start(
-  calotype_png_writer *writer, uint32_t width, uint32_t height, bool has_alpha, int level, int filters) {
+static bool start(
+  calotype_png_writer *writer, uint32_t width, uint32_t height, bool has_alpha, int level, int filters,
+  int depth, const uint8_t *profile, uint32_t profile_size) {
   if (setjmp(png_jmpbuf(writer->codec))) return false;
   png_set_user_limits(writer->codec, 0x7FFFFFFF, 0x7FFFFFFF);
   png_set_IHDR(
-    writer->codec, writer->info, width, height, 8, has_alpha ? PNG_COLOR_TYPE_RGBA : PNG_COLOR_TYPE_RGB,
+    writer->codec, writer->info, width, height, depth, has_alpha ? PNG_COLOR_TYPE_RGBA : PNG_COLOR_TYPE_RGB,
     PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
   png_set_compression_level(writer->codec, level);
   png_set_filter(writer->codec, PNG_FILTER_TYPE_DEFAULT, filters);
+  if (profile_size > 0) {
+    png_set_iCCP(writer->codec, writer->info, "Display P3", PNG_COMPRESSION_TYPE_BASE, profile, profile_size);
+  }
   png_write_info(writer->codec, writer->info);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  if (depth == 16) png_set_swap(writer->codec);
+#endif
   if (!has_alpha) png_set_filler(writer->codec, 0, PNG_FILLER_AFTER);
   return true;
+}
+
+bool calotype_png_writer_start(
+  calotype_png_writer *writer, uint32_t width, uint32_t height, bool has_alpha, int level, int filters) {
+  return start(writer, width, height, has_alpha, level, filters, 8, NULL, 0);
+}
+
+bool calotype_png_writer_start_deep(
+  calotype_png_writer *writer, uint32_t width, uint32_t height, bool has_alpha, int level, int filters,
+  const uint8_t *profile, uint32_t profile_size) {
+  return start(writer, width, height, has_alpha, level, filters, 16, profile, profile_size);
 }
 
 bool calotype_png_writer_write(calotype_png_writer *writer, const uint8_t *row) {

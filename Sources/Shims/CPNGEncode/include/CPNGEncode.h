@@ -17,6 +17,11 @@ void calotype_png_writer_destroy(calotype_png_writer *writer);
 bool calotype_png_writer_start(
   calotype_png_writer *writer, uint32_t width, uint32_t height, bool has_alpha, int level, int filters);
 
+// 16 bits a channel, rows in the machine's order of bytes; with a profile where its size is not 0.
+bool calotype_png_writer_start_deep(
+  calotype_png_writer *writer, uint32_t width, uint32_t height, bool has_alpha, int level, int filters,
+  const uint8_t *profile, uint32_t profile_size);
+
 // One row of straight RGBA pixels; where the file has no alpha, of RGBX pixels.
 bool calotype_png_writer_write(calotype_png_writer *writer, const uint8_t *row);
 
