@@ -127,15 +127,24 @@ let package = Package(
 )
 
 if withDesktop {
-  package.products.append(.library(name: "CalotypeGTK", targets: ["CalotypeGTK"]))
+  package.products += [
+    .library(name: "CalotypeGTK", targets: ["CalotypeGTK"]),
+    .executable(name: "calotype-gallery", targets: ["calotype-gallery"]),
+  ]
   package.targets += [
     system("CGtk", pkgConfig: "gtk4", apt: "libgtk-4-dev", brew: "gtk4"),
     .target(name: "CGtkObjects", dependencies: ["CGtk"], path: "Sources/Shims/CGtkObjects"),
     .target(name: "CalotypeGTK", dependencies: ["Calotype", "CGtk", "CGtkObjects"]),
     .executableTarget(
       name: "calotype-gtk-bench", dependencies: ["CalotypeGTK", "TestSupport"], path: "Benchmarks/GTKBench"),
+    .executableTarget(
+      name: "calotype-gallery", dependencies: ["Calotype", "CalotypeGTK", "CGtk", "CGtkObjects"],
+      exclude: ["Translations"], resources: [.copy("Resources/share")]),
     .testTarget(
       name: "CalotypeGTKTests", dependencies: ["CalotypeGTK", "TestSupport"],
       exclude: ["accessibility.py"]),
+    .testTarget(
+      name: "CalotypeGalleryTests", dependencies: ["Calotype", "TestSupport", "calotype-gallery"],
+      exclude: ["screen_reader.py"]),
   ]
 }

@@ -34,12 +34,13 @@ final class TreeListReader: ImageListReading {
 
   func next() throws(ImageListError) -> ImageListRecord? {
     if state == .atStart {
+      var hasRows = true
       if let path {
         try enter(path[...], walked: [])
       } else {
-        try findRows()
+        hasRows = try findRows()
       }
-      state = .inRows
+      state = hasRows ? .inRows : .ended
     }
     if let first = firstRow {
       firstRow = nil
@@ -92,16 +93,18 @@ final class TreeListReader: ImageListReading {
   /// The most pieces looked at for the rows: a binary property list can hold its own parts over and over.
   private static let longestSearch = 1_000_000
 
-  /// Enters the top where it is an array, else the first array below whose first row has an address.
-  private func findRows() throws(ImageListError) {
+  /// Enters the top where it is an array, else the first array below whose first row has an address. Where all
+  /// arrays are empty, as on the page behind a service's last, there are no rows.
+  private func findRows() throws(ImageListError) -> Bool {
     switch try tokens.next() {
-    case .beginArray: return
+    case .beginArray: return true
     case .beginDictionary: break
     case let token:
       throw error("the top of the list is \(Self.describe(token)); an array of rows is needed")
     }
     var keys: [String] = []
     var depth = 1
+    var hasRows = false
     for _ in 0..<Self.longestSearch where depth > 0 {
       switch try tokens.next() {
       case .key(let key):
@@ -114,9 +117,10 @@ final class TreeListReader: ImageListReading {
       case .beginArray:
         arraysSeen.append(keys.joined(separator: "."))
         if let first = try readRow() {
+          hasRows = true
           if case .fields(let fields, _) = first, hasAddress(fields), !isBareWord(fields) {
             firstRow = first
-            return
+            return true
           }
           row = 0
           try tokens.skipContainer()
@@ -126,6 +130,7 @@ final class TreeListReader: ImageListReading {
       }
     }
     try tokens.finish()
+    if !arraysSeen.isEmpty, !hasRows { return false }
     let seen =
       arraysSeen.isEmpty
       ? "it has no array" : "its arrays are \(arraysSeen.prefix(8).joined(separator: ", "))"

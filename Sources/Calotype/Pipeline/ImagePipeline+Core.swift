@@ -33,6 +33,9 @@ extension ImagePipeline {
       set { downloads.isSuspended = newValue }
     }
 
+    /// How many downloads run and how many wait.
+    var downloadCounts: (running: Int, waiting: Int) { (downloads.runningCount, downloads.pendingCount) }
+
     /// Puts an original among the downloads that wait.
     mutating func enqueue(_ load: OriginalLoad, now: UInt64) {
       load.phase = .pending

@@ -165,6 +165,9 @@ public final class ImagePipeline: Sendable {
     }
   }
 
+  /// How many downloads run and how many wait for their turn.
+  package var downloadCounts: (running: Int, waiting: Int) { core.withLock { $0.downloadCounts } }
+
   /// Ends every task with ``Error/Cause/cancelled``.
   public func cancelAll() {
     let tasks = core.withLock { core in core.prints.values.flatMap(\.tasks) }

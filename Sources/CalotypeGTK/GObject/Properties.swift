@@ -2,6 +2,7 @@ package import CGtk
 
 /// GLib's fundamental types, which its headers have only as macros.
 package enum GTypes {
+  package static let invalid = fundamental(0)
   package static let boolean = fundamental(5)
   package static let int = fundamental(6)
   package static let uint = fundamental(7)

@@ -1,5 +1,6 @@
 #include <gtk/gtk.h>
 #include <glib-unix.h>
+#include <libintl.h>
 
 // libdispatch exports these two for whoever runs the main thread's event loop in its place, and Foundation's own
 // run loop uses them, but no public header has them.

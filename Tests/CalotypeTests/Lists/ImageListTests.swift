@@ -80,6 +80,14 @@ func collect(
     }
   }
 
+  /// As on the page behind a service's last.
+  @Test(arguments: [#"{"status":0,"data":{"page":9,"list":[]}}"#, "[]"])
+  func emptyArraysAreAnEmptyList(_ text: String) async {
+    let result = await readList(text)
+    #expect(result.items == [])
+    #expect(result.error == nil)
+  }
+
   @Test func jsonLines() async throws {
     let lines = try Self.apps.map { try JSONSerialization.data(withJSONObject: $0) }
     expectApps(await readList(Data(lines.joined(separator: Data("\n".utf8)))))
