@@ -93,11 +93,14 @@ extension ImagePipeline {
   /// load's print was delivered from it.
   func deliverFromLargerStoredPrint(_ load: PrintLoad) -> Bool {
     guard mayDerive(load), configuration.diskStorage != .originals, let disk = configuration.diskCache,
-      let own = load.request.targetSize?.pixelSize
+      let targetSize = load.request.targetSize, let own = targetSize.pixelSize
     else { return false }
     let wanted = PrintShape(load.request)
     let isScaling = wanted.processors.allSatisfy { ($0 as? any ScalingProcessing)?.scales ?? false }
-    let sizes = printIndex.withLock { $0.targetSizes }
+    let sizes = printIndex.withLock { index in
+      index.note(targetSize)
+      return index.targetSizes
+    }
     let policy = httpPolicy(freshness: load.key.freshness)
     for size in sizes.reversed() {
       guard let pixels = size.pixelSize, pixels.width >= own.width, pixels.height >= own.height, pixels != own

@@ -57,7 +57,12 @@ final class CurlLoop {
     case .start(let transfer): enqueue(transfer)
     case .cancel(let transfer): cancel(transfer)
     case .prioritize(let transfer, let priority):
-      if case .waiting(let slot, _) = transfer.place { scheduler.setPriority(slot, to: priority) }
+      switch transfer.place {
+      case .waiting(let slot, _): scheduler.setPriority(slot, to: priority)
+      // What is no longer only prefetched counts as what it is.
+      case .running(let slot, _): scheduler.setPriority(slot, to: priority)
+      case .new, .ended: break
+      }
     case .stop: isStopping = true
     }
   }

@@ -54,4 +54,67 @@ import Testing
     #expect(try size(-1000) == size(1))
     #expect(try size(1000) == size(100))
   }
+
+  @Test(arguments: ImageEncoder.formats)
+  func opaqueStaysOpaqueAndClearStaysClear(format: ImageFormat) throws {
+    for isOpaque in [true, false] {
+      let picture = try ProcessingFixtures.picture(isOpaque ? "photo" : "icon")
+      let data = try ImageEncoder().encode(
+        picture, options: .init(format: format, quality: 95, chroma: .full))
+      let keepsAlpha = !isOpaque && format != .jpeg
+      #expect(try ImageDecoder().inspect(data).hasAlpha == keepsAlpha)
+      let again = try ImageDecoder().decode(data).bitmap
+      #expect(again.isOpaque == !keepsAlpha)
+      let expected =
+        keepsAlpha || isOpaque
+        ? picture : try ImageProcessors.Background(.white).process(picture, cancellation: CancellationFlag())
+      #expect(PixelDifference.channelErrors(again, expected).allSatisfy { $0 < 4 }, "\(isOpaque)")
+    }
+  }
+
+  /// What an original says of itself and of who took it, and where, goes no further.
+  @Test(arguments: ImageEncoder.formats)
+  func nothingButThePictureIsWritten(format: ImageFormat) throws {
+    for name in ["orientation-6.jpg", "p3.jpg", "srgb-profile.png"] {
+      let picture = try DecodingFixtures.decode(name).bitmap
+      let data = try ImageEncoder().encode(picture, options: .init(format: format))
+      for mark in [
+        "Exif", "ICC_PROFILE", "iCCP", "ICCP", "EXIF", "XMP", "http://ns.adobe.com", "tEXt", "eXIf",
+      ] {
+        #expect(data.range(of: Data(mark.utf8)) == nil, "\(name): \(mark)")
+      }
+      let info = try ImageDecoder().inspect(data)
+      #expect(info.profile == nil)
+      #expect(info.orientation == .up)
+    }
+  }
+
+  @Test(arguments: [ImageFormat.png, .webp, .avif])
+  func withoutLossEveryPixelStays(format: ImageFormat) throws {
+    for name in ["photo", "icon"] {
+      let picture = try ProcessingFixtures.picture(name)
+      for effort in ImageEncodingOptions.Effort.allCases {
+        let options = ImageEncodingOptions(format: format, quality: 1, isLossless: true, effort: effort)
+        let again = try ImageDecoder().decode(ImageEncoder().encode(picture, options: options)).bitmap
+        #expect(PixelDifference.meanAbsoluteError(again, picture) == 0, "\(name), \(effort)")
+      }
+    }
+  }
+
+  @Test func chromaAndScansAreWrittenAsAskedFor() throws {
+    let picture = try ProcessingFixtures.picture("photo")
+    func size(_ chroma: ImageEncodingOptions.Chroma, _ isProgressive: Bool) throws -> Int {
+      let options = ImageEncodingOptions(format: .jpeg, isProgressive: isProgressive, chroma: chroma)
+      let data = try ImageEncoder().encode(picture, options: options)
+      // The frame's marker: baseline or progressive (ITU-T T.81, table B.1).
+      #expect(data.range(of: Data([0xFF, isProgressive ? 0xC2 : 0xC0, 0, 17, 8])) != nil)
+      #expect(PixelDifference.meanAbsoluteError(try ImageDecoder().decode(data).bitmap, picture) < 6)
+      return data.count
+    }
+    for isProgressive in [false, true] {
+      #expect(try size(.quarter, isProgressive) < size(.half, isProgressive))
+      #expect(try size(.half, isProgressive) < size(.full, isProgressive))
+      #expect(try size(.automatic, isProgressive) == size(.quarter, isProgressive))
+    }
+  }
 }
