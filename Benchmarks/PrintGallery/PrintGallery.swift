@@ -24,7 +24,7 @@ enum PrintGallery {
     try sheet.add(
       Section("From a larger print: left from the original, right from the print", subject.larger()))
     try sheet.add(Section("Placeholders", subject.placeholders()))
-    try sheet.add(Section("An animation's frames", subject.frames(Data(contentsOf: files[2]))))
+    try await sheet.add(Section("An animation's frames", subject.frames(Data(contentsOf: files[2]))))
     let data = try ImageEncoder().encode(try sheet.draw(), options: ImageEncodingOptions(format: .png))
     try data.write(to: files[3])
   }

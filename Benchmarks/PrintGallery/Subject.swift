@@ -200,7 +200,24 @@ struct Subject {
     }
   }
 
-  func frames(_ animation: Data) throws -> [Cell] {
-    [Cell(name: "first frame", bitmap: try print(animation, nil))]
+  /// The frames as a player gets them, whole and at a smaller size with a processor.
+  func frames(_ data: Data) async throws -> [Cell] {
+    guard var animation = decoder.animation(of: data) else {
+      return [Cell(name: "it has one frame", bitmap: try print(data, nil))]
+    }
+    var cells: [Cell] = []
+    for name in ["", "circle "] {
+      if !name.isEmpty {
+        animation.targetSize = fit(24)
+        animation.processors = [.circle]
+      }
+      let source = ImageFrameSource(animation)
+      for _ in 0..<min(animation.frameCount, 8) {
+        guard let frame = try await source.nextFrame() else { break }
+        cells.append(
+          Cell(name: "\(name)\(frame.index + 1): \(Int(frame.delay * 1000)) ms", bitmap: frame.bitmap))
+      }
+    }
+    return cells
   }
 }

@@ -75,10 +75,12 @@ extension ImageRequest {
 
   /// The same request for another address.
   func replacing(url: URL, cachePolicy: CachePolicy? = nil) -> ImageRequest {
-    ImageRequest(
-      url: url, targetSize: targetSize, processors: processors, headers: headers, priority: priority,
-      cachePolicy: cachePolicy ?? self.cachePolicy, storage: storage, freshness: freshness,
-      addressPolicy: addressPolicy)
+    var request = ImageRequest(
+      url: url, targetSize: targetSize, processors: processors, isStill: isStill, isDeep: isDeep,
+      headers: headers, priority: priority, cachePolicy: cachePolicy ?? self.cachePolicy, storage: storage,
+      freshness: freshness, addressPolicy: addressPolicy)
+    if let previews { request.previews = previews }
+    return request
   }
 
   /// The same request at another size.
