@@ -12,9 +12,9 @@ import Foundation
     if memory.image(for: .init(app.url)) != nil { return print("memory", Escaping.displaySafe(app.title)) }
     print("placeholder", Escaping.displaySafe(app.title))
     guard operations[app.url] == nil else { return }  // One download an address.
-    let download = DownloadOperation(downloading: ImageRequest(url: app.url))
-    operations[app.url] = download
-    let look = BlockOperation { [disk, weak download] in if disk.data(for: app.url) != nil { download?.cancel() } }
+    let url = app.url, download = DownloadOperation(downloading: ImageRequest(url: app.url))
+    operations[url] = download
+    let ask = BlockOperation { [disk, weak download] in if disk.data(for: url) != nil { download?.cancel() } }
     let finish = BlockOperation { [self] in
       let stored = disk.data(for: app.url)
       let image = (stored ?? download.original?.data).flatMap { try? ImageDecoder().decode($0) }
@@ -26,9 +26,9 @@ import Foundation
         print(image == nil ? "failed" : stored == nil ? "network" : "disk", Escaping.displaySafe(app.title))
       }
     }
-    download.addDependency(look)
+    download.addDependency(ask)
     finish.addDependency(download)
-    queue.addOperations([look, download, finish], waitUntilFinished: false)
+    queue.addOperations([ask, download, finish], waitUntilFinished: false)
   }
   func handleMemoryWarning() {
     memory.removeAll()

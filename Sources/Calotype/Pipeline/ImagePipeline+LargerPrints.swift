@@ -114,7 +114,8 @@ extension ImagePipeline {
         else { continue }
         let now = wallClockSeconds()
         let freshUntil = policy.freshUntil(entry.metadata, now: now)
-        guard freshUntil > now || load.key.policy.takesStale, var larger = restorePrint(from: entry, isStill: load.request.isStill)
+        guard freshUntil > now || load.key.policy.takesStale,
+          var larger = restorePrint(from: entry, isStill: load.request.isStill)
         else { continue }
         larger.freshUntil = freshUntil
         return deliver(
