@@ -9,7 +9,7 @@ struct Child {
   /// What is measured, and with what: see `Parent`.
   let words: [String: String]
 
-  private static let rowCount = 10_000
+  private var rowCount: Int { Int(words["rows"] ?? "") ?? 10_000 }
   private static let rowHeight = 64.0
 
   func run() -> Never {
@@ -48,9 +48,9 @@ struct Child {
 
   private func list(_ pipeline: ImagePipeline) -> PictureList {
     let server = words["server"], names = (words["names"] ?? "").split(separator: ",").map(String.init)
-    return PictureList(count: Self.rowCount, pipeline: pipeline) { row in
+    return PictureList(count: rowCount, pipeline: pipeline) { [rowCount] row in
       let url = server.flatMap { URL(string: "\($0)\(names[row % names.count])?row=\(row)") }
-      return PictureListItem(title: "Row \(row)", subtitle: "One of \(Self.rowCount)", url: url)
+      return PictureListItem(title: "Row \(row)", subtitle: "One of \(rowCount)", url: url)
     }
   }
 
@@ -75,7 +75,7 @@ struct Child {
       if elapsed > 1.3 {
         flung += 1
         (start, origin) = (time, list.scrollOffset)
-        isOver = flung >= flings || list.scrollOffset > Self.rowHeight * Double(Self.rowCount) - 2000
+        isOver = flung >= flings || list.scrollOffset > Self.rowHeight * Double(rowCount) - 2000
       }
       return !isOver
     }
@@ -99,7 +99,7 @@ struct Child {
     _ = window(list.widget)
     wait { list.visibleRange != nil && list.loadingCount == 0 }
     let before = Self.residentBytes
-    let whole = Self.rowHeight * Double(Self.rowCount)
+    let whole = Self.rowHeight * Double(rowCount)
     let speed = Double(words["speed"] ?? "") ?? 20_000
     var (start, isOver, peak) = (0.0, false, before)
     onEachFrame(list.view) { time in
@@ -122,6 +122,12 @@ struct Child {
     let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
     let pages = text.split(separator: " ").dropFirst().first.flatMap { Double($0) } ?? 0
     return pages * Double(sysconf(Int32(_SC_PAGESIZE)))
+  }
+
+  private static var processorSeconds: Double {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
   }
 
   // MARK: Start
@@ -148,6 +154,6 @@ struct Child {
       wait { end > 0 }
       withExtendedLifetime(meter) {}
     }
-    report(["seconds": end - began])
+    report(["seconds": end - began, "cpu": Self.processorSeconds])
   }
 }

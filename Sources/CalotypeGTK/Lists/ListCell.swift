@@ -13,8 +13,6 @@ final class ListCell {
   var request: ImageRequest?
   /// Whether the loader knows of it.
   var isAsked = false
-  /// Whether it was on screen in the last frame too.
-  var isSeen = false
   /// Whether it was asked for and goes on behind the others, being out of sight.
   var isLowered = false
 

@@ -55,12 +55,18 @@ public final class PictureList: WidgetPeer {
   private let model: OpaquePointer
   private let selectionModel: OpaquePointer
   private let gate: ScrollGate
+  /// Rows that the view has not been told of yet: of a long list it would make two hundred before it shows the
+  /// first, so it begins with what fills a screen, and learns of the others once that is seen.
+  private var heldBack: Int
+  private var isRevealing = false
   private var cells: [UnsafeMutableRawPointer: ListCell] = [:]
   private var cellsByNumber: [Int: ListCell] = [:]
   private var lastNumber = 0
   private var loader: RowLoader<Int>?
   private var speed = ScrollSpeed()
   private var isTicking = false
+  private var isLooking = false
+  private var isFlingTold = false
   /// Whether rows have been bound to other positions and are still where they were.
   private var isAwaitingLayout = false
   private var hasSuspended = false
@@ -83,7 +89,8 @@ public final class PictureList: WidgetPeer {
     self.layout = layout
     self.pipeline = pipeline
     self.items = items
-    model = OpaquePointer(calotype_list_model_new(UInt32(clamping: count)))
+    heldBack = Self.rowsToHoldBack(of: count, layout)
+    model = OpaquePointer(calotype_list_model_new(UInt32(clamping: count - heldBack)))
     selectionModel = gtk_single_selection_new(model)
     gtk_single_selection_set_autoselect(selectionModel, 0)
     gtk_single_selection_set_can_unselect(selectionModel, 1)
@@ -116,6 +123,8 @@ public final class PictureList: WidgetPeer {
       onSelect?(selection)
     }
     gate.onLayout = { [weak self] in self?.wasLaidOut() }
+    // On a monitor with other pixels the same rows want other prints.
+    connect(view, "notify::scale-factor") { [weak self] in self?.refresh() }
   }
 
   package override func willLetGo() {
@@ -127,8 +136,19 @@ public final class PictureList: WidgetPeer {
 
   /// How many rows there are. Setting it makes all rows anew; see ``append(_:)`` for more of them.
   public var count: Int {
-    get { Int(g_list_model_get_n_items(model)) }
+    get { Int(g_list_model_get_n_items(model)) + heldBack }
     set { splice(at: 0, removing: count, adding: newValue) }
+  }
+
+  private static func rowsToHoldBack(of count: Int, _ layout: Layout) -> Int {
+    layout == .list ? max(0, count - 60) : 0
+  }
+
+  private func reveal() {
+    guard heldBack > 0 else { return }
+    let added = heldBack
+    heldBack = 0
+    calotype_list_model_splice(model.address, g_list_model_get_n_items(model), 0, guint(added))
   }
 
   /// Says that so many rows were added at the end.
@@ -140,6 +160,13 @@ public final class PictureList: WidgetPeer {
       return
     }
     toldEndAt = nil
+    reveal()
+    if count == 0 {
+      heldBack = Self.rowsToHoldBack(of: added, layout)
+      isRevealing = false
+      calotype_list_model_splice(model.address, 0, 0, guint(added - heldBack))
+      return lookAgain()
+    }
     calotype_list_model_splice(model.address, guint(position), guint(removed), guint(added))
     lookAgain()
   }
@@ -156,12 +183,16 @@ public final class PictureList: WidgetPeer {
       let selected = gtk_single_selection_get_selected(selectionModel)
       return selected == .max ? nil : Int(selected)
     }
-    set { gtk_single_selection_set_selected(selectionModel, newValue.map { guint(clamping: $0) } ?? .max) }
+    set {
+      reveal()
+      gtk_single_selection_set_selected(selectionModel, newValue.map { guint(clamping: $0) } ?? .max)
+    }
   }
 
   /// Brings a row on screen.
   public func scroll(to position: Int) {
     guard (0..<count).contains(position) else { return }
+    reveal()
     gtk_widget_activate_action_variant(
       view, "list.scroll-to-item", g_variant_new_uint32(guint32(position)))
   }
@@ -169,7 +200,10 @@ public final class PictureList: WidgetPeer {
   /// Points from the top of the first row to what is at the top of the screen.
   public var scrollOffset: Double {
     get { gtk_adjustment_get_value(gate.adjustment) }
-    set { gtk_adjustment_set_value(gate.adjustment, newValue) }
+    set {
+      reveal()
+      gtk_adjustment_set_value(gate.adjustment, newValue)
+    }
   }
 
   /// The cell that shows a row now, where there is one.
@@ -199,7 +233,6 @@ public final class PictureList: WidgetPeer {
     connect(factory, "bind") { [weak self] arguments in
       guard let self, let item = arguments.address(0), let cell = cells[item] else { return }
       bind(cell, to: Int(gtk_list_item_get_position(item.opaque)))
-      cell.isSeen = false
       isAwaitingLayout = true
       lookAgain()
     }
@@ -258,11 +291,28 @@ public final class PictureList: WidgetPeer {
 
   // MARK: Looking
 
-  /// Has a look at what is on screen before the next frame.
+  /// Has a look at what is on screen once the frame under way has been painted.
   private func lookAgain() {
+    guard !isLooking else { return }
+    isLooking = true
+    // Behind the painting of a frame, before everything that may wait.
+    onIdle(priority: Int32(GDK_PRIORITY_REDRAW) + 1) { [weak self] in
+      guard let self else { return }
+      isLooking = false
+      // Rows that were bound to other positions are still where they were: the look comes with the layout.
+      if !isAwaitingLayout { look(isSettling: false) } else { startTicking() }
+    }
+  }
+
+  /// Follows the list frame by frame until it is at rest.
+  private func startTicking() {
     guard !isTicking else { return }
     isTicking = true
-    onEachFrame(view) { [weak self] time in self?.tick(time) ?? false }
+    onEachFrame(view) { [weak self] time in
+      guard let self else { return false }
+      isTicking = tick(time)
+      return isTicking
+    }
   }
 
   private func wasLaidOut() {
@@ -271,55 +321,72 @@ public final class PictureList: WidgetPeer {
     speed.note(
       position: gtk_adjustment_get_value(gate.adjustment), time: time, flingSpeed: options.flingSpeed)
     // Before the frame is drawn: nothing of what goes on meanwhile is to begin a download.
-    if speed.isFast, !isFlinging { setFlinging(true) }
+    if speed.isFast, !isFlinging {
+      isFlinging = true
+      suspend(options.pausesDuringFlings)
+    }
+    if speed.lastMovement != nil { startTicking() }
     lookAgain()
   }
 
+  /// Called before a frame. Returns whether it wants to be called before the next.
   private func tick(_ time: Double) -> Bool {
+    if isFlinging, !isFlingTold {
+      isFlingTold = true
+      onFling?(true)
+    }
+    if speed.lastMovement != nil { reveal() }
+    let isAtRest = speed.rest(time: time, after: options.settleTime)
     if isAwaitingLayout {
-      // The layout comes in this frame; at the next look it has been, whatever became of it.
+      // It comes in this frame; at the next one it has been, whatever became of it.
       isAwaitingLayout = false
       return true
     }
-    let isAtRest = speed.rest(time: time, after: options.settleTime)
-    let endsFling = isFlinging && !speed.isFast
-    if endsFling { isFlinging = false }
-    let isSettled = look(isSettling: endsFling)
-    if endsFling { setFlinging(false) }
-    isTicking = !isAtRest || !isSettled
-    return isTicking
-  }
-
-  private func setFlinging(_ isFast: Bool) {
-    isFlinging = isFast
-    if isFast ? options.pausesDuringFlings : hasSuspended {
-      pipeline.isSuspended = isFast
-      hasSuspended = isFast
+    if isFlinging, !speed.isFast {
+      isFlinging = false
+      // The rows on screen are asked for first, so that they start first.
+      look(isSettling: true)
+      suspend(false)
+      if isFlingTold {
+        isFlingTold = false
+        onFling?(false)
+      }
+    } else if isAtRest {
+      look(isSettling: false)
     }
-    onFling?(isFast)
+    return !isAtRest
   }
 
-  /// Asks for what is on screen and lets go of what is not. A row that was not there a frame ago is left until the
-  /// next: GTK puts rows on screen for a moment on the way to where they belong. Returns whether there was none.
-  private func look(isSettling: Bool) -> Bool {
+  private func suspend(_ isSuspended: Bool) {
+    guard hasSuspended != isSuspended else { return }
+    hasSuspended = isSuspended
+    pipeline.isSuspended = isSuspended
+  }
+
+  /// Asks for what is on screen and lets go of what is not.
+  private func look(isSettling: Bool) {
     let height = Float(gtk_widget_get_height(widget))
     var visible: [ListCell] = []
     for cell in cells.values {
       if cell.position != nil, cell.isOnScreen(of: widget, height: height) {
         visible.append(cell)
       } else {
-        cell.isSeen = false
         leave(cell)
       }
     }
-    let isSettled = visible.allSatisfy(\.isSeen)
     visible.sort { ($0.position ?? 0) < ($1.position ?? 0) }
     let range = visible.first?.position.flatMap { first in visible.last?.position.map { first...$0 } }
     if !isFlinging || !options.pausesDuringFlings {
-      for cell in isSettling ? ordered(visible) : visible where cell.isSeen { ask(cell) }
-      if isSettled { prefetch(around: range) }
+      for cell in isSettling ? ordered(visible) : visible { ask(cell) }
+      prefetch(around: range)
     }
-    for cell in visible { cell.isSeen = true }
+    if heldBack > 0, !isRevealing, range != nil {
+      isRevealing = true
+      after(milliseconds: 100) { [weak self] in
+        self?.reveal()
+        return false
+      }
+    }
     if range != visibleRange {
       visibleRange = range
       onVisibleChange?(range)
@@ -328,7 +395,6 @@ public final class PictureList: WidgetPeer {
       toldEndAt = count
       onNearEnd?()
     }
-    return isSettled
   }
 
   private func ordered(_ visible: [ListCell]) -> [ListCell] {
