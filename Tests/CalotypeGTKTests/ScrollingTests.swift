@@ -18,7 +18,7 @@ final class ScrollingTests: DesktopTestCase {
       PictureListItem(title: "Row \($0)", subtitle: "of \(rowCount)", request: nil)
     }
     let window = try TestWindow(list.widget)
-    try pump("the rows") { list.visibleRange != nil }
+    try pump("the rows") { list.visibleRange != nil && list.isWhole }
     return (list, window)
   }
 

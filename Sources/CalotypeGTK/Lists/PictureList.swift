@@ -59,6 +59,9 @@ public final class PictureList: WidgetPeer {
   /// first, so it begins with what fills a screen, and learns of the others once that is seen.
   private var heldBack: Int
   private var isRevealing = false
+  /// Whether the number of rows has changed since the last layout, and where to go after the next.
+  private var isAwaitingExtent = true
+  private var wantedOffset: Double?
   private var cells: [UnsafeMutableRawPointer: ListCell] = [:]
   private var cellsByNumber: [Int: ListCell] = [:]
   private var lastNumber = 0
@@ -140,6 +143,9 @@ public final class PictureList: WidgetPeer {
     set { splice(at: 0, removing: count, adding: newValue) }
   }
 
+  /// Whether the view knows of every row and has been laid out with them.
+  package var isWhole: Bool { heldBack == 0 && !isAwaitingExtent }
+
   private static func rowsToHoldBack(of count: Int, _ layout: Layout) -> Int {
     layout == .list ? max(0, count - 60) : 0
   }
@@ -148,6 +154,7 @@ public final class PictureList: WidgetPeer {
     guard heldBack > 0 else { return }
     let added = heldBack
     heldBack = 0
+    isAwaitingExtent = true
     calotype_list_model_splice(model.address, g_list_model_get_n_items(model), 0, guint(added))
   }
 
@@ -159,8 +166,10 @@ public final class PictureList: WidgetPeer {
     guard (0...count).contains(position), removed >= 0, added >= 0, position + removed <= count else {
       return
     }
+    guard removed > 0 || added > 0 else { return }
     toldEndAt = nil
     reveal()
+    isAwaitingExtent = true
     if count == 0 {
       heldBack = Self.rowsToHoldBack(of: added, layout)
       isRevealing = false
@@ -199,10 +208,15 @@ public final class PictureList: WidgetPeer {
 
   /// Points from the top of the first row to what is at the top of the screen.
   public var scrollOffset: Double {
-    get { gtk_adjustment_get_value(gate.adjustment) }
+    get { wantedOffset ?? gtk_adjustment_get_value(gate.adjustment) }
     set {
       reveal()
-      gtk_adjustment_set_value(gate.adjustment, newValue)
+      // Before the layout the list is as long as it was, and could not go beyond its old end.
+      if isAwaitingExtent {
+        wantedOffset = newValue
+      } else {
+        gtk_adjustment_set_value(gate.adjustment, newValue)
+      }
     }
   }
 
@@ -299,6 +313,10 @@ public final class PictureList: WidgetPeer {
     onIdle(priority: Int32(GDK_PRIORITY_REDRAW) + 1) { [weak self] in
       guard let self else { return }
       isLooking = false
+      if !isAwaitingExtent, let wanted = wantedOffset {
+        wantedOffset = nil
+        gtk_adjustment_set_value(gate.adjustment, wanted)
+      }
       // Rows that were bound to other positions are still where they were: the look comes with the layout.
       if !isAwaitingLayout { look(isSettling: false) } else { startTicking() }
     }
@@ -317,6 +335,7 @@ public final class PictureList: WidgetPeer {
 
   private func wasLaidOut() {
     isAwaitingLayout = false
+    isAwaitingExtent = false
     let time = gtk_widget_get_frame_clock(view).map { Double(gdk_frame_clock_get_frame_time($0)) / 1e6 } ?? 0
     speed.note(
       position: gtk_adjustment_get_value(gate.adjustment), time: time, flingSpeed: options.flingSpeed)

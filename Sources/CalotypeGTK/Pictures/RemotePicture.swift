@@ -52,6 +52,9 @@ public final class RemotePicture: WidgetPeer {
   public var fadeDuration = 0.2
   /// Whether previews of a picture that is still coming are shown; on by default.
   public var showsPreviews = true
+  /// Whether an animated picture moves, while it is on screen; on by default. Where the desktop's settings turn
+  /// animations off, its first frame is shown.
+  public var playsAnimations = true
   /// Whether a badge in the corner says where the picture came from; off by default, meant for debugging.
   public var showsSource = false { didSet { redraw() } }
   /// What the picture shows, for a screen reader.
@@ -90,6 +93,8 @@ public final class RemotePicture: WidgetPeer {
   var texture: Texture?
   var appearing: Appearance?
   var allocation = (width: 0, height: 0)
+  var player: Player?
+  var hasMapHandler = false
   var hasRetryControls = false
   var told: (name: String, description: String, isBusy: Bool)?
 
@@ -134,9 +139,11 @@ public final class RemotePicture: WidgetPeer {
     switch newPicture {
     case .image(let container, let source):
       texture = Texture.of(container.bitmap)
+      play(container)
       if !hadPicture, source != .memory { appear() }
     case .placeholder, .failed:
       texture = nil
+      player = nil
     }
     offerRetry()
     describe()
