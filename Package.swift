@@ -45,6 +45,7 @@ let package = Package(
   products: [
     .library(name: "Calotype", targets: ["Calotype"]),
     .executable(name: "calotype", targets: ["calotype-cli"]),
+    .executable(name: "calotype-decoder", targets: ["calotype-decoder"]),
   ],
   traits: [
     .trait(name: "HEIF", description: "Decode HEIC and HEIF pictures with libheif."),
@@ -74,11 +75,12 @@ let package = Package(
       name: "CPNGDecode", dependencies: ["CPNG"], path: "Sources/Shims/CPNGDecode",
       linkerSettings: [.linkedLibrary("z")]),
     .target(name: "CPNGEncode", dependencies: ["CPNG"], path: "Sources/Shims/CPNGEncode"),
+    .target(name: "CSandbox", path: "Sources/Shims/CSandbox"),
     .target(
       name: "Calotype",
       dependencies: [
         "CCurl", "CSQLite", "CXXHash", "CWebP", "CAVIF", "CGIF", "CLCMS2", "CJPEGDecode", "CJPEGEncode",
-        "CPNGDecode", "CPNGEncode", "CSystem",
+        "CPNGDecode", "CPNGEncode", "CSandbox", "CSystem",
         .target(name: "CHEIF", condition: .when(traits: ["HEIF"])),
         .target(name: "CJXL", condition: .when(traits: ["JXL"])),
         .target(name: "CTIFF", condition: .when(traits: ["TIFF"])),
@@ -87,6 +89,8 @@ let package = Package(
       name: "calotype-cli",
       dependencies: ["Calotype", "CCairo", "CChafa", "CCrypto", "CSystem", "CXXHash"],
       linkerSettings: toolLinkerSettings),
+    .executableTarget(
+      name: "calotype-decoder", dependencies: ["Calotype"], linkerSettings: toolLinkerSettings),
     .target(
       name: "TestSupport",
       dependencies: ["Calotype"],
@@ -108,9 +112,20 @@ let package = Package(
       name: "memory-hog",
       dependencies: ["Calotype"],
       path: "Tests/Helpers/memory-hog"),
+    .executableTarget(
+      name: "sandbox-probe",
+      dependencies: ["CSandbox"],
+      path: "Tests/Helpers/sandbox-probe"),
+    .executableTarget(
+      name: "fake-worker",
+      dependencies: ["Calotype", "CSandbox"],
+      path: "Tests/Helpers/fake-worker"),
     .testTarget(
       name: "CalotypeTests",
-      dependencies: ["Calotype", "TestSupport", "cache-writer", "memory-hog"],
+      dependencies: [
+        "Calotype", "TestSupport", "cache-writer", "memory-hog", "calotype-decoder", "sandbox-probe",
+        "fake-worker",
+      ],
       exclude: [
         "Decoding/Fixtures", "Decoding/make-fixtures.py", "Decoding/TraitFixtures",
         "Decoding/make-trait-fixtures.py", "Processing/Fixtures", "Processing/make-fixtures.py",

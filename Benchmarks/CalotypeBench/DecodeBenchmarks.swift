@@ -87,7 +87,7 @@ struct DecodeBenchmarks: Benchmark {
   }
 
   /// A made picture with edges, gradients and grain, so that it packs about as a photo or an icon does.
-  private func encoded(
+  func encoded(
     _ width: Int, _ height: Int, _ format: ImageFormat, isOpaque: Bool, isProgressive: Bool = false
   ) throws -> Data {
     let bitmap = try Bitmap(size: PixelSize(width: width, height: height), isOpaque: isOpaque) { pixels in

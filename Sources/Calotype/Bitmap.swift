@@ -100,17 +100,26 @@ public struct Bitmap: Sendable {
   // after the last reference is gone.
   final class Storage: @unchecked Sendable {
     let buffer: UnsafeMutableRawBufferPointer
+    private let isShared: Bool
 
     /// Uninitialised memory for a bitmap without gaps between its rows.
     init(size: PixelSize) throws(BitmapError) {
       guard size.width > 0, size.height > 0 else { throw .invalidSize(size) }
       let (rowBytes, rowOverflow) = size.width.multipliedReportingOverflow(by: 4)
       let (bytes, overflow) = rowBytes.multipliedReportingOverflow(by: size.height)
-      guard !rowOverflow, !overflow, let memory = malloc(bytes) else { throw .outOfMemory(size) }
+      guard !rowOverflow, !overflow else { throw .outOfMemory(size) }
+      // In a sandboxed worker pixels are best made where its parent sees them.
+      if let shared = PixelArena.current?.take(bytes) {
+        buffer = shared
+        isShared = true
+        return
+      }
+      guard let memory = malloc(bytes) else { throw .outOfMemory(size) }
       buffer = UnsafeMutableRawBufferPointer(start: memory, count: bytes)
+      isShared = false
     }
 
-    deinit { free(buffer.baseAddress) }
+    deinit { if !isShared { free(buffer.baseAddress) } }
   }
 }
 

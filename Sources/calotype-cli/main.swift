@@ -2,9 +2,11 @@ import Calotype
 import Dispatch
 import Foundation
 
+let arguments = Array(CommandLine.arguments.dropFirst())
+// The tool is its own sandboxed decoder; that has to be one before anything else happens in it.
+DecodingWorkerProcess.runIfAsked(arguments)
 // A reader that goes away ends what is written to it, not the program.
 signal(SIGPIPE, SIG_IGN)
-let arguments = Array(CommandLine.arguments.dropFirst())
 // What can be said at once is said before any thread is started.
 if let status = Tool.version(arguments) { exit(status) }
 Task {

@@ -10,6 +10,7 @@ protocol FrameReading: AnyObject {
 
 extension ImageAnimation {
   func makeReader() throws(ImageDecodingError) -> any FrameReading {
+    if let isolated { return IsolatedFrameReader(self, isolated) }
     let file = AnimationFile(data)
     let options = ImageDecodingOptions(targetSize: targetSize, limits: limits)
     switch format {

@@ -26,11 +26,14 @@ public struct ImageAnimation: Sendable {
   /// Whether its file can hold transparent pixels.
   let hasAlpha: Bool
   let colors: ColorConversionCache
+  /// Who decodes the frames in a sandboxed worker; `nil` where they are decoded in this process.
+  var isolated: IsolatedImageDecoder?
   private let delays: [UInt32]
 
   init(
     _ facts: AnimationFacts, data: Data, options: ImageDecodingOptions, colors: ColorConversionCache
   ) {
+    info = facts.info
     format = facts.info.format
     frameCount = facts.delays.count
     loopCount = facts.info.loopCount
@@ -50,6 +53,11 @@ public struct ImageAnimation: Sendable {
 
   /// How long one round of all frames takes, in seconds.
   public var duration: Double { delays.reduce(0) { $0 + Double(FrameDelay.shown($1)) } / 1000 }
+
+  /// The delays as the file has them, in milliseconds.
+  var storedDelays: [UInt32] { delays }
+  /// What the file's header says.
+  let info: ImageInfo
 
   func milliseconds(at index: Int) -> Int { Int(FrameDelay.shown(delays[index])) }
 }

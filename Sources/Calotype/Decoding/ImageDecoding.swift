@@ -86,10 +86,17 @@ public enum ImageDecodingError: Swift.Error, Hashable, Sendable, CustomStringCon
   case invalidTargetSize(width: Double, height: Double)
   /// There is no memory for the picture.
   case outOfMemory(PixelSize)
-  /// The decode took more of the processor's time than the limits allow.
+  /// The decode took more of the processor's time than the limits allow, or its sandboxed worker was not done
+  /// in time and was ended.
   case timedOut(seconds: Double)
   /// The decode was cancelled.
   case cancelled
+  /// The sandboxed worker that decoded it died; what ended it.
+  case decoderDied(reason: String)
+  /// The same bytes ended a sandboxed worker a while ago; they are not tried again for some minutes.
+  case decoderDiedBefore
+  /// It was to be decoded in a sandboxed worker, and there is none; why.
+  case isolationUnavailable(reason: String)
 
   /// A short stable name for reports, such as `truncated`.
   public var code: String {
@@ -104,6 +111,9 @@ public enum ImageDecodingError: Swift.Error, Hashable, Sendable, CustomStringCon
     case .outOfMemory: "out_of_memory"
     case .timedOut: "decode_timed_out"
     case .cancelled: "cancelled"
+    case .decoderDied: "decoder_died"
+    case .decoderDiedBefore: "decoder_died_before"
+    case .isolationUnavailable: "isolation_unavailable"
     }
   }
 
@@ -123,6 +133,11 @@ public enum ImageDecodingError: Swift.Error, Hashable, Sendable, CustomStringCon
     case .timedOut(let seconds):
       "decoding it took longer than the limit of \(String(format: "%g", seconds)) s"
     case .cancelled: "cancelled"
+    case .decoderDied(let reason): "its sandboxed decoder died on it: \(reason)"
+    case .decoderDiedBefore:
+      "it ended a sandboxed decoder a while ago, and is not tried again for some minutes"
+    case .isolationUnavailable(let reason):
+      "it is not decoded, since no sandboxed decoder can be had: \(reason)"
     }
   }
 }

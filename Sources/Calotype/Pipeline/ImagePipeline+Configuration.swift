@@ -29,6 +29,12 @@ extension ImagePipeline {
     public var printSizes: [TargetSize] = []
     /// Decodes originals.
     public var decoder: any ImageDecoding
+    /// Where the pictures are decoded, in this process by default: a library starts no processes unasked.
+    /// It concerns ``ImageDecoder`` alone: a decoder of the program's own is used as it is, and refused where
+    /// isolation is required. What holds is told by ``ImagePipeline/isolationStatus``.
+    public var isolation = DecodingIsolation.inProcess
+    /// The sandboxed workers that decode where ``isolation`` asks for them.
+    public var decodingWorkers = DecodingWorkers.shared
     /// Encodes the prints that are stored.
     public var encoder: any ImageEncoding
     /// What a file's header may promise.

@@ -49,7 +49,7 @@ public final class ImagePipeline: Sendable {
 
   /// Creates a pipeline that listens to a monitor of the caller's.
   init(configuration: Configuration, memoryMonitor: MemoryPressureMonitor) {
-    self.configuration = configuration
+    self.configuration = configuration.withIsolatedDecoder()
     self.memoryMonitor = memoryMonitor
     core = Lock(Core(configuration: configuration))
     printIndex = Lock(PrintIndex(targetSizes: configuration.printSizes))

@@ -42,6 +42,9 @@ final class Condition<Value>: @unchecked Sendable {
   /// Wakes one thread that waits.
   func signal() { pthread_cond_signal(condition) }
 
+  /// Wakes all threads that wait.
+  func broadcast() { pthread_cond_broadcast(condition) }
+
   /// Looks at the value until the look is done, waiting for ``signal()`` in between.
   ///
   /// - Parameters:

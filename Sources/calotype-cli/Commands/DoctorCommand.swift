@@ -28,6 +28,7 @@ enum DoctorCommand {
     let cacheProblem = problem(with: Session.cacheDirectory(arguments).path)
     guard let cache = try Session.diskCache(arguments) else { return 1 }
     let info = cache.info
+    let isolation = Session.decoder(.whenAvailable).status
     let facts: [(String, String)] = [
       ("version", CalotypeVersion.string), ("system", ProcessInfo.processInfo.operatingSystemVersionString),
       ("processors", "\(ProcessInfo.processInfo.activeProcessorCount)"),
@@ -37,7 +38,8 @@ enum DoctorCommand {
       ("encodes", ImageEncoder.formats.map(\.rawValue).joined(separator: " ")),
       ("largest_picture", "\(ImageDecodingLimits().maximumPixelCount) pixels"),
       ("largest_original", Format.bytes(HTTPRequest.defaultMaximumResponseSize)),
-      ("memory_pressure", memoryPressure), ("memory_cache_limit", Format.bytes(MemoryCache.defaultCostLimit)),
+      ("isolation", isolation.summary), ("memory_pressure", memoryPressure),
+      ("memory_cache_limit", Format.bytes(MemoryCache.defaultCostLimit)),
       ("cache_folder", info.path),
       ("cache_holds", "\(info.count) entries, \(Format.bytes(info.bytes))"),
       ("cache_limit", CacheCommand.limit(info)), ("cache_state", cacheProblem ?? "ok"),
@@ -45,6 +47,7 @@ enum DoctorCommand {
     if arguments.has("json") {
       var json = JSONText()
       for (name, value) in facts { json.add(name, value) }
+      json.add("sandbox", json: "[\(isolation.holding.map { "\"\($0.rawValue)\"" }.joined(separator: ","))]")
       json.add("ok", cacheProblem == nil)
       Terminal.standardOutput.line(json.object)
     } else {

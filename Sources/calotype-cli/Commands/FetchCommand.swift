@@ -28,7 +28,7 @@ enum FetchCommand {
           ]),
         SharedOptions.picture, SharedOptions.processors, SharedOptions.list, SharedOptions.network,
         SharedOptions.addresses,
-        SharedOptions.cache,
+        SharedOptions.cache, SharedOptions.safety,
       ],
       examples: [
         ("calotype fetch apps.plist -o icons --size 48", "Icons of 48 pixels of every app in the list"),

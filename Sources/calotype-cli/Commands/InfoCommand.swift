@@ -19,6 +19,7 @@ enum InfoCommand {
           ]),
         SharedOptions.network, SharedOptions.addresses,
         SharedOptions.cache,
+        SharedOptions.safety,
       ],
       examples: [("calotype info --json *.jpg", "A line for each picture")],
       run: run)
@@ -31,11 +32,12 @@ enum InfoCommand {
     for operand in arguments.operands {
       do {
         let data = try await PictureSource(operand: operand).data(session)
-        let info = try ImageDecoder().inspect(data)
-        let placeholders = arguments.has("placeholder") ? try Placeholders(data) : nil
+        let info = try session.decoder.inspect(data)
+        let placeholders = arguments.has("placeholder") ? try Placeholders(data, session.decoder) : nil
         Terminal.standardOutput.line(
           arguments.has("json")
-            ? json(operand, info, data.count, placeholders) : text(operand, info, data.count, placeholders))
+            ? json(operand, info, data.count, placeholders, session.isolationName)
+            : text(operand, info, data.count, placeholders))
       } catch {
         failures += 1
         let (code, message) = FetchJob.describe(error)
@@ -60,10 +62,10 @@ enum InfoCommand {
     var blurHash = ""
     var color: ColorValue
 
-    init(_ data: Data) throws {
+    init(_ data: Data, _ decoder: IsolatedImageDecoder) throws {
       // Neither hash looks at more than this.
       let options = ImageDecodingOptions(targetSize: TargetSize(width: 100, height: 100))
-      let bitmap = try ImageDecoder().decode(data, options: options).bitmap
+      let bitmap = try decoder.decode(data, options: options).bitmap
       if case .thumbHash(let hash) = try ImagePlaceholder.thumbHash(of: bitmap) {
         thumbHash = hash.base64EncodedString()
       }
@@ -73,7 +75,8 @@ enum InfoCommand {
   }
 
   private static func json(
-    _ operand: String, _ info: ImageInfo, _ bytes: Int, _ placeholders: Placeholders?
+    _ operand: String, _ info: ImageInfo, _ bytes: Int, _ placeholders: Placeholders?,
+    _ isolation: String
   ) -> String {
     var json = JSONText()
     json.add("input", operand)
@@ -92,6 +95,7 @@ enum InfoCommand {
       json.add("blurhash", placeholders.blurHash)
       json.add("color", placeholders.color.description)
     }
+    json.add("isolation", isolation)
     return json.object
   }
 

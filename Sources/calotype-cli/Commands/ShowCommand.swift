@@ -20,6 +20,7 @@ enum ShowCommand {
               "How to draw; by what the terminal can by default"),
           ]),
         SharedOptions.network, SharedOptions.addresses, SharedOptions.cache,
+        SharedOptions.safety,
       ],
       examples: [("calotype show https://example.com/icon.png", "One picture")],
       run: run)

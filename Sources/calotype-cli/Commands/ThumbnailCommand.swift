@@ -20,7 +20,7 @@ enum ThumbnailCommand {
             Option("quiet", help: "Show failures only"),
           ]),
         SharedOptions.picture, SharedOptions.processors, SharedOptions.network, SharedOptions.addresses,
-        SharedOptions.cache,
+        SharedOptions.cache, SharedOptions.safety,
       ],
       examples: [
         ("calotype thumbnail photo.jpg -o small.webp --size 256", "At most 256 pixels a side, as WebP"),
@@ -63,7 +63,9 @@ enum ThumbnailCommand {
           } else {
             try OutputFolder.write(data, toPath: path)
           }
-          report(operand, toFolder ? "\(path)/\(name)" : path, data, container, format, arguments)
+          report(
+            operand, toFolder ? "\(path)/\(name)" : path, data, container, format, arguments,
+            session.isolationName)
         } catch {
           if Task.isCancelled { break }
           failures += 1
@@ -86,7 +88,7 @@ enum ThumbnailCommand {
   ) async throws -> (Data, PixelSize, ImageFormat) {
     if output.format == .original {
       let data = try await source.data(session)
-      let info = try ImageDecoder().inspect(data)
+      let info = try session.decoder.inspect(data)
       return (data, info.displaySize, info.format)
     }
     let container = try await source.picture(session, output)
@@ -96,7 +98,7 @@ enum ThumbnailCommand {
 
   private static func report(
     _ operand: String, _ path: String, _ data: Data, _ size: PixelSize, _ format: ImageFormat,
-    _ arguments: Arguments
+    _ arguments: Arguments, _ isolation: String
   ) {
     if arguments.has("json") {
       var json = JSONText()
@@ -106,6 +108,7 @@ enum ThumbnailCommand {
       json.add("height", size.height)
       json.add("format", format.rawValue)
       json.add("bytes", data.count)
+      json.add("isolation", isolation)
       Terminal.standardOutput.line(json.object)
     } else if !arguments.has("quiet") {
       Terminal.standardOutput.line(

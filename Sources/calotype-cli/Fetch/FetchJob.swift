@@ -200,8 +200,8 @@ final class FetchJob: Sendable {
     if parts.output.format == .original {
       let response = try await parts.session.pipeline.data(for: request)
       // The transport has checked the length; the header tells that it is a picture, and within the limits.
-      let info = try ImageDecoder().inspect(response.data, limits: .init())
-      let bitmap = !isOnSheet(row) ? nil : try Self.decodeForSheet(response.data)
+      let info = try parts.session.decoder.inspect(response.data)
+      let bitmap = !isOnSheet(row) ? nil : try decodeForSheet(response.data)
       return Picture(
         data: response.data, bitmap: bitmap, format: info.format, size: info.displaySize,
         source: response.source,
@@ -222,10 +222,10 @@ final class FetchJob: Sendable {
       metrics: response.metrics, staleAge: response.isStale ? response.age : nil)
   }
 
-  private static func decodeForSheet(_ data: Data) throws -> Bitmap {
+  private func decodeForSheet(_ data: Data) throws -> Bitmap {
     let side = Double(SheetCell.pictureSize)
     let options = ImageDecodingOptions(targetSize: TargetSize(width: side, height: side))
-    return try ImageDecoder().decode(data, options: options, cancellation: CancellationFlag()).bitmap
+    return try parts.session.decoder.decode(data, options: options).bitmap
   }
 
   /// The outcome of an earlier run, where its file stands.
@@ -240,11 +240,11 @@ final class FetchJob: Sendable {
       (result.source, result.bytes, result.format, result.file) = (.disk, size, format, file)
       var bitmap: Bitmap?
       if isReported || isOnSheet(row) {
-        guard let data = folder.read(file), let info = try? ImageDecoder().inspect(data, limits: .init())
+        guard let data = folder.read(file), let info = try? parts.session.decoder.inspect(data)
         else { continue }
         (result.width, result.height) = (info.displaySize.width, info.displaySize.height)
         result.sha256 = Digest.sha256(data)
-        if isOnSheet(row) { bitmap = try? Self.decodeForSheet(data) }
+        if isOnSheet(row) { bitmap = try? decodeForSheet(data) }
       }
       state.withLock { $0.totals.alreadyThere += 1 }
       finish(result, picture: bitmap)
@@ -292,7 +292,7 @@ final class FetchJob: Sendable {
             try folder.duplicate("\(firstName).\(ending)", as: file, origin: origin)
           }
           result.file = file
-          if isOnSheet(row) { bitmap = folder.read(file).flatMap { try? Self.decodeForSheet($0) } }
+          if isOnSheet(row) { bitmap = folder.read(file).flatMap { try? decodeForSheet($0) } }
         } catch {
           (result.status, result.errorCode, result.sha256) = (.failed, "not_written", nil)
           result.errorMessage = Self.describe(error).message
@@ -314,7 +314,7 @@ final class FetchJob: Sendable {
       counts.bytes += received
     }
     if isReported {
-      let line = result.line
+      let line = result.line(isolation: parts.session.isolationName)
       parts.report?.write(line)
       parts.jsonLines?.write(line)
     }

@@ -34,7 +34,9 @@ struct FetchResult: Sendable {
   var errorMessage: String?
 
   /// One line of the report.
-  var line: String {
+  ///
+  /// - Parameter isolation: Where pictures are decoded.
+  func line(isolation: String) -> String {
     var json = JSONText()
     json.add("row", row)
     json.add("name", name)
@@ -55,6 +57,7 @@ struct FetchResult: Sendable {
       json.add("decoded_bytes", metrics.decodedByteCount)
       json.add("stages", json: TransferText.json(metrics.stages))
     }
+    json.add("isolation", isolation)
     json.add("error", errorCode)
     json.add("message", errorMessage)
     return json.object

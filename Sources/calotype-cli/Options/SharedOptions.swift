@@ -82,6 +82,15 @@ enum SharedOptions {
         "A network that counts as public, such as 10.1.0.0/16; may be given several times"),
     ])
 
+  static let safety = OptionGroup(
+    title: "Safety",
+    options: [
+      Option(
+        "isolation", nil, "MODE", values: DecodingIsolation.allCases.map(\.rawValue),
+        "Where pictures are decoded: when-available (default) in a sandboxed process, or in this one with a warning where the system has no sandbox; required never in this one; in-process always"
+      )
+    ])
+
   static let list = OptionGroup(
     title: "List",
     options: [
@@ -198,6 +207,16 @@ extension Arguments {
       policy.allowedNetworks.append(network)
     }
     return policy
+  }
+
+  /// `--isolation`.
+  func isolation() throws -> DecodingIsolation {
+    guard let text = self["isolation"] else { return .whenAvailable }
+    guard let isolation = DecodingIsolation(rawValue: text) else {
+      let all = DecodingIsolation.allCases.map(\.rawValue).joined(separator: ", ")
+      throw UsageError("--isolation is one of \(all), not \(text)")
+    }
+    return isolation
   }
 
   /// `--cache-mode`.

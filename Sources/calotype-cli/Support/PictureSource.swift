@@ -73,12 +73,12 @@ struct PictureSource {
     let cancellation = CancellationFlag()
     let options = ImageDecodingOptions(targetSize: output.targetSize)
     let data = try fileData()
-    var container = try ImageDecoder().decode(data, options: options, cancellation: cancellation)
+    var container = try session.decoder.decode(data, options: options, cancellation: cancellation)
     for processor in output.processors {
       container.bitmap = try processor.process(container.bitmap, cancellation: cancellation)
     }
     if container.frameCount > 1, !output.isStill {
-      container.animation = ImageDecoder().animation(of: data, options: options)
+      container.animation = session.decoder.animation(of: data, options: options)
       container.animation?.processors = output.processors
     }
     return container

@@ -9,6 +9,8 @@ struct Session {
   let headers: HTTPHeaders
   let cachePolicy: ImageRequest.CachePolicy
   let addressPolicy: AddressPolicy
+  /// Decodes all pictures, also those that do not come through the pipeline.
+  let decoder: IsolatedImageDecoder
 
   /// - Parameter keepsPrints: Whether finished prints are kept on disk; otherwise originals are.
   init(_ arguments: Arguments, keepsPrints: Bool = false) throws {
@@ -17,9 +19,11 @@ struct Session {
     addressPolicy = try arguments.addressPolicy()
     transport = CurlTransport(configuration: try Self.transportConfiguration(arguments))
     diskCache = try Self.diskCache(arguments)
+    decoder = Self.decoder(try arguments.isolation())
     var configuration = ImagePipeline.Configuration(
-      transport: transport, memoryCache: nil, diskCache: diskCache, decoder: ImageDecoder(),
+      transport: transport, memoryCache: nil, diskCache: diskCache, decoder: decoder,
       encoder: ImageEncoder())
+    configuration.isolation = decoder.isolation
     configuration.diskStorage = keepsPrints ? .automatic : .originals
     configuration.retry.maximumTries = (try arguments.integer("retries", in: 0...100) ?? 3) + 1
     configuration.addressPolicy = addressPolicy
@@ -42,6 +46,21 @@ struct Session {
     }
     return configuration
   }
+
+  /// A decoder whose workers are this program; it says so where it has to do without.
+  static func decoder(_ isolation: DecodingIsolation) -> IsolatedImageDecoder {
+    var configuration = DecodingWorkers.Configuration()
+    configuration.program = .thisProgram
+    return IsolatedImageDecoder(isolation, workers: DecodingWorkers(configuration: configuration)) { reason in
+      Terminal.standardError.line(
+        Escaping.displaySafe(
+          "calotype: pictures are decoded without a sandbox (\(reason)); --isolation in-process takes that as it is"
+        ))
+    }
+  }
+
+  /// What holds of the isolation, in a word for reports.
+  var isolationName: String { decoder.decodesInProcess ? "in-process" : "sandboxed" }
 
   /// The cache on disk, or `nil` where none is wanted.
   static func diskCache(_ arguments: Arguments) throws -> DiskCache? {

@@ -1,0 +1,332 @@
+import CSandbox
+import Foundation
+
+/// One sandboxed worker, as its parent sees it.
+///
+/// Nothing that it says is believed unseen: it may have been taken over by the picture before.
+// Sound as Sendable: the pool gives it to one thread at a time.
+final class DecodingWorker: @unchecked Sendable {
+  /// Why a picture did not come of it. All but ``decoding(_:)`` end the worker.
+  enum Failure: Error {
+    /// The picture's own fault, told in good order.
+    case decoding(ImageDecodingError)
+    /// It ended by itself.
+    case died
+    /// It did not answer in time.
+    case overdue
+    /// It did not heed that its picture is not wanted any more.
+    case heedless
+    /// It said what makes no sense.
+    case confused(String)
+    /// There is no memory to share with it.
+    case noMemory(PixelSize)
+  }
+
+  let processIdentifier: pid_t
+  private let handle: Int32
+  private let connection: Int32
+  private var input: SharedArena?
+  private var output: SharedArena?
+  private var sequence: UInt32 = 0
+  private var hasEnded = false
+
+  /// What it said of itself.
+  private(set) var hello: WorkerHello?
+  /// The pictures that it has had.
+  private(set) var pictureCount = 0
+  /// How long it has worked, in nanoseconds.
+  private(set) var busyTime: UInt64 = 0
+  /// Since when it has had nothing to do.
+  var idleSince = monotonicNanoseconds()
+
+  /// How often a cancelled picture is looked for while a worker works, in microseconds.
+  static let patience: UInt32 = 5000
+  /// How long a worker may take to heed a cancelled picture, in nanoseconds.
+  static let timeToHeed: UInt64 = 100_000_000
+
+  /// Starts a program; its lock-down goes on while this process does other things.
+  ///
+  /// - Returns: The worker, or what the system says.
+  static func start(
+    path: String, arguments: [String], environment: [String: String]
+  ) -> Result<DecodingWorker, POSIXFailure> {
+    let words = ([path] + arguments).map { strdup($0) } + [nil]
+    let settings = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+    defer { for text in words + settings { free(text) } }
+    var connection: Int32 = -1, handle: Int32 = -1
+    var process = pid_t()
+    let error = calotype_worker_spawn(path, words, settings, &connection, &process, &handle)
+    guard error == 0 else { return .failure(POSIXFailure(number: error)) }
+    _ = calotype_socket_set_patience(connection, patience)
+    return .success(DecodingWorker(process: process, handle: handle, connection: connection))
+  }
+
+  private init(process: pid_t, handle: Int32, connection: Int32) {
+    processIdentifier = process
+    self.handle = handle
+    self.connection = connection
+    // Waits in the socket until the lock-down is done, so that the first picture finds it mapped.
+    _ = makeInput(SharedArena.initialSize)
+    _ = makeOutput(SharedArena.initialSize)
+  }
+
+  deinit { _ = end() }
+
+  /// Whether it should have no more pictures: its memory has grown large.
+  var holdsTooMuch: Bool {
+    (input?.memory.count ?? 0) + (output?.memory.count ?? 0) > SharedArena.largestKeptSize
+  }
+
+  // MARK: What it is asked
+
+  /// Waits until it is locked down; what it says of that.
+  func greet(deadline: UInt64) throws(Failure) -> WorkerHello {
+    if let hello { return hello }
+    guard case .hello(let hello) = try receive(deadline: deadline, cancellation: nil) else {
+      throw .confused("it does not introduce itself")
+    }
+    self.hello = hello
+    return hello
+  }
+
+  /// Has it decode a picture.
+  func decode(
+    _ data: Data, options: ImageDecodingOptions, cancellation: CancellationFlag, deadline: UInt64
+  ) throws(Failure) -> ImageContainer {
+    let reply = try ask(data, cancellation, deadline, mostOutput: mostOutput(options.limits)) { sequence in
+      .decode(sequence: sequence, byteCount: data.count, options: options)
+    }
+    guard case .picture(_, let picture) = reply else { throw .confused("it answers something else") }
+    return try accept(picture, options)
+  }
+
+  /// Has it read a picture's header.
+  func inspect(
+    _ data: Data, limits: ImageDecodingLimits, deadline: UInt64
+  ) throws(Failure) -> ImageInfo {
+    let reply = try ask(data, CancellationFlag(), deadline) { sequence in
+      .inspect(sequence: sequence, byteCount: data.count, limits: limits)
+    }
+    guard case .info(_, let info) = reply, info.storedSize.width > 0, info.storedSize.height > 0,
+      info.storedSize.pixelCount <= limits.maximumPixelCount
+    else { throw .confused("it answers something else") }
+    return info
+  }
+
+  /// Sends a request and waits for its answer, giving it memory where it wants some.
+  func ask(
+    _ data: Data, _ cancellation: CancellationFlag, _ deadline: UInt64, mostOutput: Int = 0,
+    _ request: (UInt32) -> WorkerRequest
+  ) throws(Failure) -> WorkerReply {
+    let start = monotonicNanoseconds()
+    defer { busyTime += monotonicNanoseconds() - start }
+    pictureCount += 1
+    sequence &+= 1
+    try put(data)
+    guard send(request(sequence)) else { throw .died }
+    var hasMoreOutput = false
+    while true {
+      let reply = try receive(deadline: deadline, cancellation: cancellation)
+      switch reply {
+      case .needsOutput(sequence, let byteCount) where !hasMoreOutput:
+        hasMoreOutput = true
+        guard byteCount <= mostOutput, makeOutput(SharedArena.size(for: byteCount)) else {
+          guard send(.refuseOutput) else { throw .died }
+          continue
+        }
+      case .failure(sequence, let error):
+        guard error != .cancelled || cancellation.isCancelled else {
+          throw .confused("it takes a picture for cancelled that is not")
+        }
+        throw .decoding(error)
+      case .picture(sequence, _), .info(sequence, _), .frames(sequence, _, _), .animation(sequence, _, _):
+        return reply
+      default:
+        throw .confused("it answers what was not asked")
+      }
+    }
+  }
+
+  /// Puts a picture's bytes where the worker reads them.
+  private func put(_ data: Data) throws(Failure) {
+    let needed = data.count + SharedArena.inputOffset
+    if input.map({ $0.memory.count < needed }) ?? true {
+      guard makeInput(max(SharedArena.initialSize, SharedArena.size(for: needed))) else {
+        throw .noMemory(PixelSize(width: data.count, height: 1))
+      }
+    }
+    guard let memory = input?.memory, let base = memory.baseAddress else {
+      throw .noMemory(PixelSize(width: data.count, height: 1))
+    }
+    calotype_shared_flag_set(base, 0)
+    data.copyBytes(to: UnsafeMutableRawBufferPointer(rebasing: memory.dropFirst(SharedArena.inputOffset)))
+  }
+
+  /// The most bytes that a picture within the limits takes, twice that for one with all of its depth beside it.
+  func mostOutput(_ limits: ImageDecodingLimits) -> Int {
+    let (bytes, overflow) = limits.maximumPixelCount.multipliedReportingOverflow(by: 12)
+    return overflow ? SharedArena.largestSize : min(max(0, bytes) + 4096, SharedArena.largestSize)
+  }
+
+  /// Checks a picture that the worker says it has made, and copies it out of its reach.
+  private func accept(
+    _ picture: WorkerPicture, _ options: ImageDecodingOptions
+  ) throws(Failure) -> ImageContainer {
+    let size = picture.size
+    guard picture.originalSize.width > 0, picture.originalSize.height > 0 else {
+      throw .confused("its original is \(picture.originalSize)")
+    }
+    _ = try check(size, options)
+    var container = ImageContainer(
+      bitmap: try copyBitmap(at: picture.offset, size, isOpaque: picture.isOpaque), format: picture.format,
+      originalSize: picture.originalSize, frameCount: picture.frameCount)
+    if let deep = picture.deep {
+      guard options.isDeep else { throw .confused("its picture has a depth that was not asked for") }
+      container.deepBitmap = try copyDeepBitmap(deep, size)
+    }
+    return container
+  }
+
+  /// Checks a picture's size; how many bytes it takes.
+  func check(_ size: PixelSize, _ options: ImageDecodingOptions) throws(Failure) -> Int {
+    guard size.width > 0, size.height > 0, size.pixelCount <= options.limits.maximumPixelCount else {
+      throw .confused("its picture is \(size)")
+    }
+    if let target = options.targetSize?.pixelSize {
+      guard size.width <= target.width, size.height <= target.height else {
+        throw .confused("its picture is \(size), larger than asked for")
+      }
+    }
+    let (byteCount, overflow) = size.pixelCount.multipliedReportingOverflow(by: 4)
+    guard !overflow, byteCount <= SharedArena.largestSize else { throw .confused("its picture is \(size)") }
+    return byteCount
+  }
+
+  /// A part of the output, or `nil` where it is not all in there.
+  func outputBytes(at offset: Int, count: Int) -> UnsafeRawBufferPointer? {
+    guard let memory = output?.memory, offset >= 0, count >= 0, offset <= memory.count,
+      count <= memory.count - offset
+    else { return nil }
+    return UnsafeRawBufferPointer(rebasing: memory[offset..<offset + count])
+  }
+
+  /// Copies a picture of a checked size out of the worker's reach.
+  ///
+  /// The worker may write while this reads; what counts is the copy, and all is checked on that. A colour over its
+  /// alpha would break what processors and encoders rely on.
+  func copyBitmap(at offset: Int, _ size: PixelSize, isOpaque: Bool) throws(Failure) -> Bitmap {
+    guard let source = outputBytes(at: offset, count: size.pixelCount * 4), let base = source.baseAddress
+    else { throw .confused("its picture lies outside of the memory for it") }
+    guard let storage = try? Bitmap.Storage(size: size), let target = storage.buffer.baseAddress else {
+      throw .noMemory(size)
+    }
+    let pixels = target.assumingMemoryBound(to: UInt32.self)
+    var isOpaque = isOpaque
+    var at = 0
+    while at < size.pixelCount {
+      let count = min(2048, size.pixelCount - at)
+      (target + at * 4).copyMemory(from: base + at * 4, byteCount: count * 4)
+      let isPartOpaque = Premultiplication.clamp(pixels + at, count: count)
+      isOpaque = isOpaque && isPartOpaque
+      at += count
+    }
+    return Bitmap(storage: storage, size: size, isOpaque: isOpaque)
+  }
+
+  private func copyDeepBitmap(_ deep: WorkerPicture.Deep, _ size: PixelSize) throws(Failure) -> DeepBitmap {
+    guard let source = outputBytes(at: deep.offset, count: size.pixelCount * 8) else {
+      throw .confused("its picture lies outside of the memory for it")
+    }
+    guard let storage = try? DeepBitmap.storage(size) else { throw .noMemory(size) }
+    storage.buffer.copyMemory(from: source)
+    let pixels = storage.buffer.bindMemory(to: SIMD4<UInt16>.self)
+    var isOpaque = deep.isOpaque
+    for index in pixels.indices {
+      let pixel = pixels[index], alpha = pixel.w
+      if alpha < .max { isOpaque = false }
+      pixels[index] = pointwiseMin(pixel, SIMD4(repeating: alpha))
+    }
+    return DeepBitmap(storage: storage, size: size, isOpaque: isOpaque, colorSpace: deep.colorSpace)
+  }
+
+  // MARK: Messages and memory
+
+  private func send(_ request: WorkerRequest, descriptor: Int32 = -1) -> Bool {
+    request.bytes.withUnsafeBytes {
+      calotype_socket_send(connection, $0.baseAddress, $0.count, descriptor) == 0
+    }
+  }
+
+  private func makeInput(_ byteCount: Int) -> Bool {
+    input = nil
+    input = SharedArena.make(byteCount: byteCount) { send(.useInput(byteCount: byteCount), descriptor: $0) }
+    return input != nil
+  }
+
+  private func makeOutput(_ byteCount: Int) -> Bool {
+    output = nil
+    output = SharedArena.make(byteCount: byteCount) { send(.useOutput(byteCount: byteCount), descriptor: $0) }
+    return output != nil
+  }
+
+  /// The next message, waited for until the deadline. A cancelled picture is passed on to the worker.
+  private func receive(
+    deadline: UInt64, cancellation: CancellationFlag?
+  ) throws(Failure) -> WorkerReply {
+    let capacity = WorkerMessageKind.largestMessage
+    let outcome: Result<WorkerReply, Failure> = withUnsafeTemporaryAllocation(
+      byteCount: capacity, alignment: 8
+    ) { buffer in
+      var cancelTime: UInt64?
+      while true {
+        let count = calotype_socket_receive(connection, buffer.baseAddress, capacity, nil)
+        if count > 0 {
+          let message = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+          return WorkerReply(message).map { .success($0) } ?? .failure(.confused("its message is none"))
+        }
+        guard count == -Int(EAGAIN) else {
+          return .failure(count == 0 || count == -Int(ECONNRESET) ? .died : .confused("its message is none"))
+        }
+        let now = monotonicNanoseconds()
+        if now >= deadline { return .failure(.overdue) }
+        guard cancellation?.isCancelled == true else { continue }
+        if let cancelTime {
+          if now >= cancelTime + Self.timeToHeed { return .failure(.heedless) }
+        } else {
+          cancelTime = now
+          if let flag = input?.memory.baseAddress { calotype_shared_flag_set(flag, 1) }
+        }
+      }
+    }
+    return try outcome.get()
+  }
+
+  // MARK: The end
+
+  /// Ends it, where it has not ended by itself, and waits for that.
+  ///
+  /// - Returns: What ended it, where that can be told.
+  func end() -> String? {
+    guard !hasEnded else { return nil }
+    hasEnded = true
+    // Whoever is ending already keeps the status that it ends with.
+    calotype_worker_kill(processIdentifier, handle)
+    close(connection)
+    var status: Int32 = 0
+    var result: pid_t
+    repeat { result = waitpid(processIdentifier, &status, 0) } while result == -1 && errno == EINTR
+    if handle >= 0 { close(handle) }
+    guard result == processIdentifier else { return nil }
+    let signal = status & 0x7F
+    if signal == 0 { return "it left with status \((status >> 8) & 0xFF)" }
+    let name = strsignal(signal).map { String(cString: $0) } ?? ""
+    return signal == SIGSYS
+      ? "it made a system call that the sandbox forbids" : "signal \(signal), \(name), ended it"
+  }
+}
+
+/// What the system says of a call that failed.
+struct POSIXFailure: Error {
+  let number: Int32
+  var text: String { String(cString: strerror(number)) }
+}
