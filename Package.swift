@@ -120,11 +120,18 @@ let package = Package(
       name: "fake-worker",
       dependencies: ["Calotype", "CSandbox"],
       path: "Tests/Helpers/fake-worker"),
+    .executableTarget(
+      name: "calotype-soak",
+      dependencies: ["Calotype", "TestSupport"],
+      path: "Tests/Helpers/soak"),
+    // What scripts/fuzz gives made-up bytes to, and the tests the corpus.
+    .target(name: "FuzzTargets", dependencies: ["Calotype"], path: "Fuzz/Targets"),
+    .executableTarget(name: "calotype-fuzz", dependencies: ["FuzzTargets"], path: "Fuzz/Runner"),
     .testTarget(
       name: "CalotypeTests",
       dependencies: [
-        "Calotype", "TestSupport", "cache-writer", "memory-hog", "calotype-decoder", "sandbox-probe",
-        "fake-worker",
+        "Calotype", "TestSupport", "FuzzTargets", "cache-writer", "memory-hog", "calotype-decoder",
+        "sandbox-probe", "fake-worker",
       ],
       exclude: [
         "Decoding/Fixtures", "Decoding/make-fixtures.py", "Decoding/TraitFixtures",

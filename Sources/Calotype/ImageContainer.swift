@@ -20,7 +20,11 @@ public struct ImageContainer: Sendable {
   public var animation: ImageAnimation?
 
   /// Until when it may be shown without asking the server, in seconds since 1970 (RFC 9111, section 4.2).
-  package var freshUntil = Double.infinity
+  package var freshUntil = Double.infinity {
+    didSet { freshUntilSteadily = steadyTime(of: freshUntil) }
+  }
+  /// The same on the clock that nobody sets: one that is set back would let a picture be fresh for ever.
+  private var freshUntilSteadily = Double.infinity
 
   /// Creates a container.
   public init(
@@ -34,8 +38,18 @@ public struct ImageContainer: Sendable {
     self.isPreview = isPreview
   }
 
+  /// Whether it may be shown without asking the server.
+  var isFresh: Bool { freshUntil == .infinity || isFresh(wall: wallClockSeconds(), steady: steadySeconds()) }
+
+  func isFresh(wall: Double, steady: Double) -> Bool { freshUntil > wall && freshUntilSteadily > steady }
+
   /// Bytes in memory, an animation's file among them: what a cache counts.
   public var cost: Int {
     bitmap.byteCount + (animation?.data.count ?? 0) + (deepBitmap?.byteCount ?? 0)
   }
+}
+
+/// The moment on the steady clock that a moment of the wall clock is as things are now.
+private func steadyTime(of wall: Double) -> Double {
+  wall.isFinite ? steadySeconds() + (wall - wallClockSeconds()) : wall
 }

@@ -111,10 +111,15 @@ extension ImageRequest {
     }
     var host = authority.map(lower)
     let defaultPort = scheme == Array("https".utf8) ? ":443" : scheme == Array("http".utf8) ? ":80" : nil
-    if host.last == UInt8(ascii: ":") {
-      host.removeLast()
-    } else if let defaultPort, host.reversed().starts(with: defaultPort.utf8.reversed()) {
-      host.removeLast(defaultPort.utf8.count)
+    // Of what is no address there may be several; the stored form has none, so that it is a form of itself.
+    while true {
+      if host.last == UInt8(ascii: ":") {
+        host.removeLast()
+      } else if let defaultPort, host.reversed().starts(with: defaultPort.utf8.reversed()) {
+        host.removeLast(defaultPort.utf8.count)
+      } else {
+        break
+      }
     }
     result += host
     let path = afterSlashes[authorityEnd...]

@@ -199,8 +199,3 @@ extension ImageRequest.CachePolicy {
   /// Whether what the caches hold may answer however old it is.
   var takesStale: Bool { self == .forceCache || self == .onlyIfCached }
 }
-
-extension ImageContainer {
-  /// Whether it may be shown without asking the server.
-  var isFresh: Bool { freshUntil == .infinity || freshUntil > wallClockSeconds() }
-}

@@ -30,6 +30,7 @@ for number in 0..<(count == 0 ? Int.max : count) {
       metadata: DataCacheMetadata(kind: .original, url: key), body: Data(repeating: fill, count: bytes))
     cache.store(entry, for: key)
   }
-  if number == 0 { FileHandle.standardOutput.write(Data("ready\n".utf8)) }
+  // Not by FileHandle, which ends the program where a write fails, as some tests make it.
+  if number == 0 { _ = write(1, "ready\n", 6) }
 }
 cache.flush()

@@ -132,6 +132,9 @@ public final class DiskCache: DataCaching {
     switch reading {
     case .entry(let entry):
       let now = clock()
+      // The clock has been set back: how old the entry is cannot be told. It is not shown, nor thrown away for
+      // what a clock says.
+      if configuration.ageLimit != nil, status.modified > now + 1 { return nil }
       if isEnded(entry.metadata, stored: status.modified, now: now) {
         drop(name, inode: status.st_ino, in: folder)
         return nil
