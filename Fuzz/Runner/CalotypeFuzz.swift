@@ -12,6 +12,7 @@ import FuzzTargets
   }()
 
   #if FUZZING
+    /// What libFuzzer calls with the bytes that it has made up.
     @_cdecl("LLVMFuzzerTestOneInput")
     public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
       guard let target else { fatalError("CALOTYPE_FUZZ_TARGET names no target") }

@@ -22,6 +22,8 @@
     case pictureHeader = "picture-header"
     /// The whole of a picture, small ones only.
     case picture
+    /// What a sandboxed worker and the program that started it tell each other, in both directions.
+    case workerMessages = "worker-messages"
     /// Texts for terminals, HTML and file names.
     case escaping
 
@@ -39,6 +41,7 @@
       case .list: trial.list(bytes)
       case .pictureHeader: trial.pictureHeader(bytes)
       case .picture: trial.picture(bytes)
+      case .workerMessages: trial.workerMessages(bytes)
       case .escaping: trial.escaping(bytes)
       }
       return trial.problems

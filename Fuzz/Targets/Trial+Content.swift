@@ -61,6 +61,22 @@
       }
     }
 
+    mutating func workerMessages(_ bytes: [UInt8]) {
+      let request = bytes.withUnsafeBytes { WorkerRequest($0) }
+      let reply = bytes.withUnsafeBytes { WorkerReply($0) }
+      expect(request == nil || reply == nil, "a message that is of both directions")
+      if let request {
+        let written = request.bytes
+        let again = written.withUnsafeBytes { WorkerRequest($0) }
+        expect(again?.bytes == written, "a request is another after writing and reading")
+      }
+      if let reply {
+        let written = reply.bytes
+        let again = written.withUnsafeBytes { WorkerReply($0) }
+        expect(again?.bytes == written, "a reply is another after writing and reading")
+      }
+    }
+
     mutating func escaping(_ bytes: [UInt8]) {
       let text = String(decoding: bytes, as: UTF8.self)
       for shown in [Escaping.displaySafe(text), Escaping.displaySafe(bytes: bytes)] {

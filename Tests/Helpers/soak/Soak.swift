@@ -1,6 +1,11 @@
-import Calotype
 import Foundation
 import TestSupport
+
+#if DEBUG
+  @testable import Calotype
+#else
+  import Calotype
+#endif
 
 /// Prints a line at once, also into a pipe.
 func say(_ line: String) {
@@ -14,6 +19,10 @@ final class Soak: Sendable {
   private let server: MisbehavingServer
   private let folder: TemporaryFolder
   private let counts = Lock(SoakCounts())
+  private let stage = Lock((name: "beginning", since: ContinuousClock.now))
+  private let watched = Lock<ImagePipeline?>(nil)
+  /// How long one stage of a round may take, in seconds, before something is said to hang.
+  private static let patience = 90.0
 
   init(seed: UInt64) throws {
     self.seed = seed
@@ -24,6 +33,7 @@ final class Soak: Sendable {
   /// Runs; whether everything held.
   func run(seconds: Double) async -> Bool {
     say("soak: \(Int(seconds)) s, seed \(seed)")
+    watch()
     let start = ContinuousClock.now
     var random = SoakRandom(state: seed)
     // What is only made once is there before memory is measured.
@@ -41,6 +51,22 @@ final class Soak: Sendable {
     server.stop()
     return report(before, after, elapsed(start))
   }
+
+  /// Ends the program where a stage does not end: a load that never ends, or a store that is waited for.
+  private func watch() {
+    Thread.detachNewThread { [self] in
+      while true {
+        sleep(5)
+        let (name, since) = stage.withLock { $0 }
+        guard elapsed(since) > Self.patience else { continue }
+        say("FAULT: \(name) has not ended after \(Int(elapsed(since))) s: \(counts.withLock { $0.summary })")
+        if let pipeline = watched.withLock({ $0 }) { say(pipeline.soakState) }
+        exit(1)
+      }
+    }
+  }
+
+  private func enter(_ name: String) { stage.withLock { $0 = (name, .now) } }
 
   private func elapsed(_ start: ContinuousClock.Instant) -> Double {
     let (seconds, attoseconds) = (ContinuousClock.now - start).components
@@ -103,6 +129,8 @@ final class Soak: Sendable {
     let pipeline = ImagePipeline(configuration: configuration)
     let ends = SoakEnds(counts)
     pipeline.delegate = ends
+    watched.withLock { $0 = pipeline }
+    enter("loading")
     let start = ContinuousClock.now
     await withDiscardingTaskGroup { group in
       var running = 0
@@ -119,8 +147,12 @@ final class Soak: Sendable {
       pipeline.isSuspended = false
       if Bool.random(using: &random) { pipeline.cancelAll() }
     }
+    enter("the pipeline's flush")
     await pipeline.flush()
+    enter("the cache's flush")
     if Bool.random(using: &random) { cache.flush() }
+    enter("the pause between rounds")
+    watched.withLock { $0 = nil }
     withExtendedLifetime(ends) {}
   }
 
@@ -242,5 +274,32 @@ private struct SoakLoad: Sendable {
         }
       }
     }
+  }
+}
+
+extension ImagePipeline {
+  /// What it holds, for when something does not end.
+  fileprivate var soakState: String {
+    #if DEBUG
+      core.withLock { core in
+        var lines: [String] = []
+        lines.append(
+          "suspended \(core.isSuspended), downloads \(core.downloadCounts), storing \(core.storesUnderWay)")
+        for load in core.prints.values {
+          let phase = load.original.map { "\($0.phase)" } ?? "no original"
+          lines.append("print \(load.key.print.text) \(load.key.policy): \(load.tasks.count) tasks, \(phase)")
+        }
+        for load in core.originals.values {
+          lines.append(
+            "original \(load.key.address) \(load.key.policy): \(load.phase), \(load.waiters.count) waiters")
+          lines.append(
+            "  slot \(load.slot != nil), download \(load.download != nil), item \(load.item != nil)")
+          lines.append("  revalidating \(load.isRevalidating)")
+        }
+        return lines.joined(separator: "\n")
+      }
+    #else
+      "only a debug build shows what it holds"
+    #endif
   }
 }
