@@ -18,7 +18,7 @@ func system(_ name: String, pkgConfig: String?, apt: String, brew: String) -> Ta
 #endif
 
 // Half of the time that `calotype --version` takes goes into finding the symbols of Swift's and Foundation's
-// shared libraries. The flags are the tool's alone: a package that depends on the library never meets them.
+// shared libraries. The flags are the programs' alone: a package that depends on the library never meets them.
 let toolLinkerSettings: [LinkerSetting] = [
   .unsafeFlags(
     [
@@ -161,7 +161,7 @@ if withDesktop {
       name: "calotype-gtk-bench", dependencies: ["CalotypeGTK", "TestSupport"], path: "Benchmarks/GTKBench"),
     .executableTarget(
       name: "calotype-gallery", dependencies: ["Calotype", "CalotypeGTK", "CGtk", "CGtkObjects"],
-      exclude: ["Translations"], resources: [.copy("Resources/share")]),
+      exclude: ["Translations"], resources: [.copy("Resources/share")], linkerSettings: toolLinkerSettings),
     .testTarget(
       name: "CalotypeGTKTests", dependencies: ["CalotypeGTK", "TestSupport"],
       exclude: ["accessibility.py"]),

@@ -25,8 +25,35 @@ final class GalleryApplication {
     }
   }
 
+  /// The list that was asked for, read while GTK is still finding its screen.
+  private var headStart: ListReading?
+
+  /// Begins with the list, and with its first icons, before anything of GTK's. They take another thread.
+  private func beginReading(_ arguments: [String]) {
+    let words = arguments.dropFirst()
+    guard !words.contains("--offline"),
+      let source = words.isEmpty ? GallerySource.bundled : GallerySource(words[1])
+    else { return }
+    var first: Int?
+    if case .pages(_, let page) = source { first = page }
+    let pipeline = services.pipeline
+    let side = preferences.value.layout == .grid ? GalleryTile.pictureSize : GalleryRow.pictureSize
+    // GTK tells the scale only later; nothing is lost by a wrong guess but this.
+    let scale = ProcessInfo.processInfo.environment["GDK_SCALE"].flatMap(Double.init) ?? 1
+    headStart = ListReading(source, page: first) { portion in
+      for item in portion.items.prefix(16) {
+        let target = TargetSize(width: side, height: side, scale: scale, mode: .fill)
+        // What is not stored the rows ask for themselves.
+        let policy: ImageRequest.CachePolicy = item.url.isFileURL ? .default : .onlyIfCached
+        let request = ImageRequest(url: item.url, targetSize: target, priority: .high, cachePolicy: policy)
+        _ = pipeline.task(for: request)
+      }
+    }
+  }
+
   /// Runs until the last window is closed, and until what was loaded has been stored. Returns the exit status.
   func run(_ arguments: [String]) -> Int32 {
+    beginReading(arguments)
     var words = arguments.map { strdup($0) } + [nil]
     defer { for word in words { free(word) } }
     let status = g_application_run(pointer.cast(), Int32(arguments.count), &words)
@@ -39,11 +66,7 @@ final class GalleryApplication {
 
   private func didStart() {
     isStarted = true
-    gtk_window_set_default_icon_name(Self.identifier)
     guard let display = gdk_display_get_default() else { return }
-    if let icons = ProgramFiles.folder("icons") {
-      gtk_icon_theme_add_search_path(gtk_icon_theme_get_for_display(display), icons)
-    }
     if let style = ProgramFiles.path("style.css") {
       let provider = gtk_css_provider_new()
       gtk_css_provider_load_from_path(provider, style)
@@ -67,6 +90,18 @@ final class GalleryApplication {
           return 1
         }, nil)
     }
+  }
+
+  private var hasIcon = false
+
+  /// Gives the program its icon. It is drawn in several sizes, so that waits until the first rows are there.
+  private func showIcon() {
+    guard !hasIcon, let display = gdk_display_get_default() else { return }
+    hasIcon = true
+    if let icons = ProgramFiles.folder("icons") {
+      gtk_icon_theme_add_search_path(gtk_icon_theme_get_for_display(display), icons)
+    }
+    gtk_window_set_default_icon_name(Self.identifier)
   }
 
   private func addActions() {
@@ -121,9 +156,15 @@ final class GalleryApplication {
   /// Shows a list in a window of its own.
   @discardableResult
   func open(_ source: GallerySource, isOffline: Bool = false) -> GalleryWindow {
-    let window = GalleryWindow(source, application: self, isOffline: isOffline)
+    let reading = headStart?.source == source && !isOffline ? headStart : nil
+    headStart = nil
+    let window = GalleryWindow(source, application: self, isOffline: isOffline, headStart: reading)
     windows.append(window)
     window.present()
+    after(milliseconds: 500) { [weak self] in
+      self?.showIcon()
+      return false
+    }
     return window
   }
 

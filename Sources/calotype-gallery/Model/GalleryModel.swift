@@ -91,7 +91,9 @@ final class GalleryModel {
   // MARK: Reading
 
   /// Begins to read, from the server or, off-line, from what was kept.
-  func load(offline: Bool) {
+  ///
+  /// - Parameter headStart: The reading of this list, where that has begun already.
+  func load(offline: Bool, headStart: ListReading? = nil) {
     reading?.cancel()
     isReading = true
     reading = Task { [weak self] in
@@ -99,7 +101,7 @@ final class GalleryModel {
         self?.isReading = false
         self?.onChange?(.state)
       } else {
-        await self?.readFirst()
+        await self?.readFirst(headStart)
       }
     }
   }
@@ -116,24 +118,21 @@ final class GalleryModel {
     load(page: page)
   }
 
-  private func readFirst() async {
-    let source = source
-    guard !source.isPaged else {
-      if case .pages(_, let first) = source { await read(page: first, isFirst: true) }
+  private func readFirst(_ headStart: ListReading?) async {
+    guard case .pages(_, let first) = source else {
+      let result = await take(all: headStart ?? ListReading(source, page: nil))
+      guard !Task.isCancelled else { return }
+      isReading = false
+      switch result {
+      case .success:
+        state = .ready
+        keep()
+      case .failure(let error): await failed(error)
+      }
+      onChange?(.state)
       return
     }
-    do throws(ImageListError) {
-      _ = try await ListReading.read(source, page: nil) { [weak self] portion in await self?.take(portion) }
-      guard !Task.isCancelled else { return }
-      isReading = false
-      state = .ready
-      keep()
-    } catch {
-      guard !Task.isCancelled else { return }
-      isReading = false
-      await failed(error)
-    }
-    onChange?(.state)
+    await read(page: first, isFirst: true, headStart)
   }
 
   private func load(page: Int) {
@@ -142,30 +141,28 @@ final class GalleryModel {
     reading = Task { [weak self] in await self?.read(page: page, isFirst: false) }
   }
 
-  private func read(page: Int, isFirst: Bool) async {
+  private func read(page: Int, isFirst: Bool, _ headStart: ListReading? = nil) async {
     if isFirst { paging = .loading(page) }
-    let source = source
-    do throws(ImageListError) {
-      let count = try await ListReading.read(source, page: page) { [weak self] portion in
-        await self?.take(portion)
-      }
-      guard !Task.isCancelled else { return }
-      isReading = false
+    let result = await take(all: headStart ?? ListReading(source, page: page))
+    guard !Task.isCancelled else { return }
+    isReading = false
+    switch result {
+    case .success(let count):
       state = .ready
       // A page without rows is the one behind the last.
       paging = count > 0 ? .next(page + 1) : .none
       if count > 0 { keep() }
-    } catch {
-      guard !Task.isCancelled else { return }
-      isReading = false
-      if isFirst, items.isEmpty {
-        paging = .none
-        await failed(error)
-      } else {
-        paging = .failed(page, error)
-      }
+    case .failure(let error) where isFirst && items.isEmpty:
+      paging = .none
+      await failed(error)
+    case .failure(let error): paging = .failed(page, error)
     }
     onChange?(.state)
+  }
+
+  private func take(all reading: ListReading) async -> Result<Int, ImageListError> {
+    for await portion in reading.portions { await take(portion) }
+    return await reading.result
   }
 
   private func failed(_ error: ImageListError) async {
@@ -192,18 +189,16 @@ final class GalleryModel {
 
   private func take(_ portion: ListReading.Portion) async {
     guard !Task.isCancelled else { return }
-    await index.append(portion.items)
-    guard !Task.isCancelled else { return }
     items += portion.items
     problems += portion.problems
     if !items.isEmpty { state = .ready }
-    if query.isPlain {
+    if query.isPlain, selecting == nil {
       order = nil
       if !portion.items.isEmpty { onChange?(.appended(portion.items.count)) }
       onChange?(.state)
-    } else {
-      select()
     }
+    await index.append(portion.items)
+    if !query.isPlain, !Task.isCancelled { select() }
   }
 
   // MARK: Searching

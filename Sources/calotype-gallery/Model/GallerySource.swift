@@ -18,6 +18,7 @@ enum GallerySource: Hashable, Sendable {
   /// - Parameter folder: What a relative path is relative to.
   init?(_ text: String, folder: String = FileManager.default.currentDirectoryPath) {
     let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
+      .replacingOccurrences(of: "%7Bpage%7D", with: "{page}", options: .caseInsensitive)
     guard !text.isEmpty else { return nil }
     if text.lowercased().hasPrefix("http://") || text.lowercased().hasPrefix("https://") {
       if let pages = Self.pages(text) {
@@ -34,7 +35,8 @@ enum GallerySource: Hashable, Sendable {
       return nil
     } else {
       self = .file(
-        URL(fileURLWithPath: text, relativeTo: URL(fileURLWithPath: folder, isDirectory: true)).path)
+        URL(fileURLWithPath: text, relativeTo: URL(fileURLWithPath: folder, isDirectory: true))
+          .standardizedFileURL.path)
     }
   }
 

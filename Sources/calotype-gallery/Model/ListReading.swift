@@ -1,45 +1,75 @@
 import Calotype
 import Foundation
 
-/// Reads a list away from the main thread and hands its rows over in portions, each short enough for a frame.
-enum ListReading {
+/// A list that is being read, away from the main thread: its rows come in portions, each short enough for a frame.
+///
+/// Reading begins at once; whoever goes through ``portions`` later finds what has come by then.
+final class ListReading: Sendable {
   /// Some of a list's rows.
   struct Portion: Sendable {
     var items: [ImageListItem] = []
     var problems: [ImageListProblem] = []
-    var isEmpty: Bool { items.isEmpty && problems.isEmpty }
+    var count: Int { items.count + problems.count }
   }
 
-  /// Goes through a list to its end. Returns how many rows it had.
+  let source: GallerySource
+  /// The rows in order.
+  let portions: AsyncStream<Portion>
+  private let task: Task<Result<Int, ImageListError>, Never>
+
+  /// Begins to read a list, or a page of one.
   ///
-  /// - Parameter deliver: Is given the rows in order.
-  @concurrent
-  static func read(
-    _ source: GallerySource, page: Int?, deliver: @escaping @Sendable (Portion) async -> Void
-  ) async throws(ImageListError) -> Int {
-    var portion = Portion(), count = 0
-    var last = ContinuousClock.now
-    // The first rows at once, the others as many at a time as the main thread takes in well under a millisecond.
-    var size = 32
-    for try await row in source.list(page: page) {
-      if Task.isCancelled { return count }
-      count += 1
-      switch row {
-      case .item(let item) where source.isRemote && item.url.isFileURL:
-        // A stranger's list has no business with files of this computer.
-        portion.problems.append(
-          ImageListProblem(list: source.text, place: item.place, reason: "names a file of this computer"))
-      case .item(let item): portion.items.append(item)
-      case .problem(let problem): portion.problems.append(problem)
-      }
-      if portion.items.count + portion.problems.count >= size || last.duration(to: .now) > .milliseconds(60) {
-        await deliver(portion)
-        portion = Portion()
-        last = .now
-        size = 512
+  /// - Parameter onFirst: Told of the first portion before anybody else, on the reading's thread.
+  init(_ source: GallerySource, page: Int?, onFirst: (@Sendable (Portion) -> Void)? = nil) {
+    self.source = source
+    let (stream, continuation) = AsyncStream<Portion>.makeStream()
+    portions = stream
+    task = Task.detached(priority: .userInitiated) {
+      defer { continuation.finish() }
+      return await Self.read(source, page) { portion, isFirst in
+        if isFirst { onFirst?(portion) }
+        continuation.yield(portion)
       }
     }
-    if !portion.isEmpty { await deliver(portion) }
-    return count
+  }
+
+  deinit { task.cancel() }
+
+  /// How many rows there were, once all have been read, or why there are no more.
+  var result: Result<Int, ImageListError> { get async { await task.value } }
+
+  private static func read(
+    _ source: GallerySource, _ page: Int?, deliver: (Portion, _ isFirst: Bool) -> Void
+  ) async -> Result<Int, ImageListError> {
+    var portion = Portion(), count = 0, isFirst = true
+    var last = ContinuousClock.now
+    func flush() {
+      guard portion.count > 0 else { return }
+      deliver(portion, isFirst)
+      isFirst = false
+      portion = Portion()
+      last = .now
+    }
+    do throws(ImageListError) {
+      for try await row in source.list(page: page) {
+        if Task.isCancelled { break }
+        count += 1
+        switch row {
+        case .item(let item) where source.isRemote && item.url.isFileURL:
+          // A stranger's list has no business with files of this computer.
+          portion.problems.append(
+            ImageListProblem(list: source.text, place: item.place, reason: "names a file of this computer"))
+        case .item(let item): portion.items.append(item)
+        case .problem(let problem): portion.problems.append(problem)
+        }
+        // A screenful at once; then as many at a time as the main thread takes in well under a millisecond.
+        if portion.count >= (isFirst ? 24 : 512) || last.duration(to: .now) > .milliseconds(60) { flush() }
+      }
+      flush()
+      return .success(count)
+    } catch {
+      flush()
+      return .failure(error)
+    }
   }
 }

@@ -35,7 +35,9 @@ actor RowIndex {
   /// Adds rows at the end.
   func append(_ items: [ImageListItem]) {
     for item in items {
-      texts.append(Self.folded("\(item.title)\n\(item.subtitle ?? "")"))
+      // A second line that is a figure is for sorting: "app 5" does not mean every row with a 5 in its count.
+      let words = item.subtitle.flatMap { Figure.value(of: $0) == nil ? $0 : nil } ?? ""
+      texts.append(Self.folded("\(item.title)\n\(words)"))
       titles.append(item.title)
       figures.append(
         item.subtitle.flatMap(Figure.value)

@@ -92,7 +92,7 @@ final class PicturePage {
   /// The same picture's row has moved: the list was sorted or searched, or has more rows.
   func rowsChanged() {
     guard let item else { return }
-    position = model.position(of: item.url)
+    if position.flatMap({ model.item(at: $0) })?.url != item.url { position = model.position(of: item.url) }
     onChange?()
   }
 
@@ -126,14 +126,14 @@ final class PicturePage {
 
   private func show(preview: ImageResponse, of number: Int) {
     guard number == self.number, response == nil else { return }
-    view.show(preview.image, of: preview.container.originalSize, keepsPlace: false)
+    view.show(preview.container, of: preview.container.originalSize, keepsPlace: false)
   }
 
   private func show(_ response: ImageResponse, of number: Int) {
     guard number == self.number else { return }
     let isRefreshed = self.response != nil
     self.response = response
-    view.show(response.image, of: response.container.bitmap.size, keepsPlace: isRefreshed)
+    view.show(response.container, of: response.container.bitmap.size, keepsPlace: isRefreshed)
     showDetails()
     onChange?()
   }

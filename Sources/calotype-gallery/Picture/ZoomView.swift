@@ -20,6 +20,9 @@ final class ZoomView {
 
   private(set) var zoom = Zoom.fit
   private var texture: Texture?
+  private var frames: ImageFrameSource?
+  /// When the frame after the one on show is due, in seconds of the frame clock.
+  private var nextFrameTime = 0.0
   /// The size that the picture has, which a preview's pixels do not tell.
   private var pictureSize = PixelSize(width: 1, height: 1)
   /// The picture's point in the middle of the view, from 0 to 1 each way.
@@ -53,17 +56,47 @@ final class ZoomView {
 
   // MARK: What is shown
 
-  /// Shows a picture, or a preview of one that has a size of its own.
-  func show(_ bitmap: Bitmap, of size: PixelSize, keepsPlace: Bool) {
-    texture = Texture.of(bitmap)
+  /// Shows a picture, or a preview of one that has a size of its own. One that moves is played, unless the desktop's
+  /// settings turn animations off.
+  func show(_ container: ImageContainer, of size: PixelSize, keepsPlace: Bool) {
+    texture = Texture.of(container.bitmap)
     pictureSize = size
+    frames = nil
     if !keepsPlace { reset() }
     changed()
+    if let animation = container.animation { play(animation) }
+  }
+
+  private func play(_ animation: ImageAnimation) {
+    guard let settings = gtk_widget_get_settings(widget),
+      property(settings, "gtk-enable-animations", as: Bool.self)
+    else { return }
+    let source = ImageFrameSource(animation)
+    frames = source
+    nextFrameTime = 0
+    // While the view is not on screen there are no frames.
+    onEachFrame(widget) { [weak self] time in self?.advance(source, to: time) ?? false }
+  }
+
+  private func advance(_ source: ImageFrameSource, to time: Double) -> Bool {
+    guard frames === source, !source.isAtEnd else { return false }
+    guard time >= nextFrameTime else { return true }
+    do throws(ImageFrameSource.Error) {
+      guard let frame = try source.takeFrame() else { return true }
+      texture = Texture.of(frame.bitmap)
+      nextFrameTime = (nextFrameTime == 0 ? time : max(nextFrameTime, time - 0.1)) + frame.delay
+      gtk_widget_queue_draw(widget)
+      return true
+    } catch {
+      // The frames before it were shown; the last of them stays.
+      return false
+    }
   }
 
   /// Shows nothing.
   func clear() {
     texture = nil
+    frames = nil
     reset()
     changed()
   }

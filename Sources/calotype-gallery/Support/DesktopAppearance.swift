@@ -39,7 +39,9 @@ final class DesktopAppearance {
       case .light: false
       case .system: portalScheme == 1 || (portalScheme == 0 && gtkPrefersDark)
       }
-    setProperty(settings, "gtk-application-prefer-dark-theme", to: isDark)
+    // Setting it to what it is would have GTK read its whole theme again.
+    let name = "gtk-application-prefer-dark-theme"
+    if property(settings, name, as: Bool.self) != isDark { setProperty(settings, name, to: isDark) }
   }
 
   private static let portal = "org.freedesktop.portal.Desktop"

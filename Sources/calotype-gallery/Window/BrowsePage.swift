@@ -28,6 +28,8 @@ final class BrowsePage {
   private let statusLine: StatusLine
   /// Whether the list has been given the keyboard when its first rows came.
   private var hasTakenFocus = false
+  private var hasDrawn = false
+  private var isWaitingForFrame = false
   /// The list's length when it last said that its end is near.
   private var nearEndCount: Int?
 
@@ -157,15 +159,34 @@ final class BrowsePage {
 
   private func take(_ change: GalleryModel.Change) {
     switch change {
-    case .appended(let count): list?.append(count)
+    case .appended: showRows()
     case .replaced:
+      // First to the top: of rows that were just put in the list does not know the heights.
+      list?.scrollOffset = 0
       list?.count = model.count
-      if model.count > 0 { list?.scrollOffset = 0 }
     case .state: break
     }
     update()
     loadNextPageIfWanted()
     onChange?()
+  }
+
+  /// Shows the rows that are there: a screenful before the first frame, as each takes its widgets to be made, and the
+  /// others after it.
+  private func showRows() {
+    guard let list else { return }
+    let count = hasDrawn ? model.count : min(model.count, 24)
+    if count > list.count { list.append(count - list.count) }
+    guard !hasDrawn, !isWaitingForFrame else { return }
+    isWaitingForFrame = true
+    var frames = 0
+    onEachFrame(list.view) { [weak self] _ in
+      frames += 1
+      guard frames > 2, let self else { return self != nil }
+      hasDrawn = true
+      showRows()
+      return false
+    }
   }
 
   private func update() {
@@ -179,6 +200,7 @@ final class BrowsePage {
     case .ready: page = model.totalCount > 0 ? "none" : "empty"
     }
     pages.show(page)
+    if page == "error" { errorPage.takeFocus() }
     if page == "rows", !hasTakenFocus {
       hasTakenFocus = true
       focusList()
@@ -209,6 +231,8 @@ final class BrowsePage {
   // MARK: Pages
 
   private func nearEnd() {
+    // Of the first screenful the end is not the list's.
+    guard list?.count == model.count else { return }
     nearEndCount = list?.count
     loadNextPageIfWanted()
   }

@@ -24,7 +24,10 @@ final class GalleryWindow {
 
   var widget: Widget { window.asWidget }
 
-  init(_ source: GallerySource, application: GalleryApplication, isOffline: Bool = false) {
+  init(
+    _ source: GallerySource, application: GalleryApplication, isOffline: Bool = false,
+    headStart: ListReading? = nil
+  ) {
     self.application = application
     self.source = source
     self.isOffline = isOffline
@@ -44,7 +47,7 @@ final class GalleryWindow {
     addActions()
     build(wishes)
     connectPages()
-    model.load(offline: isOffline)
+    model.load(offline: isOffline, headStart: headStart)
   }
 
   /// How pictures are asked for: off-line only what is stored; with no network in sight what is stored before all,

@@ -36,6 +36,8 @@ final class StatusLine {
   func show(_ model: GalleryModel) {
     if case .loading = model.state {
       rows.text = tr("Reading the list…")
+    } else if case .failed = model.state {
+      rows.text = ""
     } else if model.query.words.isEmpty {
       let text = tr(one: "{count} picture", many: "{count} pictures", model.totalCount)
       rows.text = model.isReading ? tr("{count}, more coming", ["count": text]) : text

@@ -7,8 +7,10 @@ final class StatusPage {
   let widget: Widget
   private let title: Widget
   private let message: Widget
+  private let firstButton: Widget?
 
   init(icon: String, title text: String, message detail: String = "", buttons: [Widget] = []) {
+    firstButton = buttons.first
     let image = gtk_image_new_from_icon_name(icon)!
     gtk_image_set_pixel_size(image.opaque, 96)
     image.add(["dim-label"])
@@ -28,6 +30,9 @@ final class StatusPage {
     widget.margins(24)
     widget.expanding(x: true, y: true)
   }
+
+  /// Gives the keyboard to the way out.
+  func takeFocus() { if let firstButton { gtk_widget_grab_focus(firstButton) } }
 
   func say(_ text: String, _ detail: String) {
     title.text = text
