@@ -160,7 +160,9 @@ if withDesktop {
     .executableTarget(
       name: "calotype-gtk-bench", dependencies: ["CalotypeGTK", "TestSupport"], path: "Benchmarks/GTKBench"),
     .executableTarget(
-      name: "calotype-gallery", dependencies: ["Calotype", "CalotypeGTK", "CGtk", "CGtkObjects"],
+      name: "calotype-gallery",
+      // The decoder is a program that the app starts.
+      dependencies: ["Calotype", "CalotypeGTK", "CGtk", "CGtkObjects", "calotype-decoder"],
       exclude: ["Translations"], resources: [.copy("Resources/share")], linkerSettings: toolLinkerSettings),
     .testTarget(
       name: "CalotypeGTKTests", dependencies: ["CalotypeGTK", "TestSupport"],

@@ -110,7 +110,9 @@ final class GalleryApplication {
       // Each window keeps its size when it is closed.
       for window in self?.windows ?? [] { gtk_window_close(window.window) }
     }
-    actions.add("about") { [weak self] in self.map { AboutWindow.present(over: $0.activeWindow) } }
+    actions.add("about") { [weak self] in
+      self.map { AboutWindow.present(over: $0.activeWindow, $0.services.pipeline) }
+    }
     actions.add("shortcuts") { [weak self] in self.map { ShortcutsWindow.present(over: $0.activeWindow) } }
     actions.add("preferences") { [weak self] in self?.showPreferences() }
     for (action, keys) in GalleryWindow.keys {

@@ -76,7 +76,7 @@ final class GalleryTests: XCTestCase {
     ]
     let server = try ScriptedServer(routes: ["/list.json": [.ok(Array(list.utf8))], "/slow.png": [slow]])
     server.route("/fine.png", .ok(png))
-    server.route("/broken.png", .status(404), .status(404), .ok(png))
+    server.route("/broken.png", .status(404))
     let gallery = try start(server.url("/list.json").absoluteString)
     try await gallery.findRows("three of four") { $0 == ["Fine", "Slow", "Broken"] }
     try await gallery.find("1 row without a picture")
@@ -85,9 +85,9 @@ final class GalleryTests: XCTestCase {
 
     try await gallery.keys("End", "Return")
     try await gallery.find("Could not be loaded: the server answered 404")
+    server.route("/broken.png", .ok(png))
     try await gallery.press("Try again")
     try await gallery.find("100 %")
-    XCTAssertEqual(server.requests("/broken.png").count, 3)
 
     try await gallery.keys("Left")
     try await gallery.find("Loading the picture…")

@@ -36,6 +36,8 @@ final class Services {
       encoder: ImageEncoder())
     configuration.maximumConcurrentDownloads = preferences.downloadsAtOnce
     configuration.freshness = preferences.freshness
+    // What strangers' servers send is read by somebody who has nothing to lose, wherever that can be had.
+    configuration.isolation = .whenAvailable
     return (disk, ImagePipeline(configuration: configuration))
   }
 
