@@ -73,6 +73,30 @@ import Testing
     #expect(fixture.server.requests.count == 1)
   }
 
+  /// A stored print is one frame: where another run has kept one under the same key, it is not taken for the whole.
+  @Test func aStoredFrameIsNotTakenForTheAnimation() async throws {
+    let body = animatedGIF()
+    let fixture = try HTTPFixture { _ in
+      .ok(body, type: "image/gif", headers: [("Cache-Control", "max-age=600")])
+    }
+    let request = ImageRequest(url: fixture.url("/a.gif"), targetSize: TargetSize(width: 4, height: 4))
+    let size = PixelSize(width: 4, height: 3)
+    let now = Date().timeIntervalSince1970
+    let metadata = DataCacheMetadata(
+      kind: .rawPrint, url: request.url.absoluteString, headers: ["Cache-Control": "max-age=600"],
+      requestTime: now, responseTime: now,
+      print: .init(
+        size: size, isOpaque: true, format: .gif, originalSize: PixelSize(width: 64, height: 48),
+        frameCount: 7))
+    let cache = fixture.cache()
+    cache.store(
+      DataCacheEntry(metadata: metadata, body: Data(repeating: 255, count: 48)), for: request.cacheKey.text)
+    cache.flush()
+    let response = try await fixture.pipeline().task(for: request).response
+    #expect(response.source == .network)
+    #expect(response.container.animation?.frameCount == 7)
+  }
+
   /// A smaller print that is made of a larger one plays as well, at its own size.
   @Test func aPrintMadeOfALargerOneIsAnimatedToo() async throws {
     let body = animatedGIF()
