@@ -148,6 +148,30 @@ import Testing
     }
   }
 
+  /// A frame from before the return to the beginning is nobody's.
+  @Test func goingBackWhileTheSecondFrameIsUnderWay() async throws {
+    let gate = Gate(), entered = TestSupport.Gate()
+    let calls = Lock(0)
+    let holder = TestProcessor(identifier: "hold") { image, _ in
+      let call = calls.withLock { calls -> Int in
+        calls += 1
+        return calls
+      }
+      if call == 2 {
+        entered.open()
+        gate.wait()
+      }
+      return image
+    }
+    let source = try source(
+      gif(frames: 5), limits: .init(maximumFrameCount: 2, maximumByteCount: 3 << 10), processors: [holder])
+    #expect(try await source.nextFrame()?.index == 0)
+    await entered.wait()
+    source.rewind()
+    gate.open()
+    for index in [0, 1, 2] { #expect(try await source.nextFrame()?.index == index) }
+  }
+
   @Test func aFrameThatIsDamagedEndsIt() async throws {
     var file = gif(frames: 6)
     // The fourth frame's picture gets a code size that no GIF has.
