@@ -3,6 +3,9 @@ import CPNGEncode
 import Foundation
 
 extension ImageEncoder {
+  /// The formats that deep bitmaps can be written in.
+  public static let deepFormats: [ImageFormat] = [.png, .avif]
+
   /// Encodes a deep bitmap with its depth and its colours: PNG of 16 bits with a profile, or AVIF of 10 bits.
   ///
   /// - Throws: ``ImageEncodingError/unsupported(_:)`` for other formats.

@@ -196,7 +196,8 @@ final class FetchJob: Sendable {
   private func picture(_ row: Row, _ index: AddressTable.Index) async throws -> Picture {
     let request = ImageRequest(
       url: row.url, targetSize: parts.output.targetSize, processors: parts.output.processors,
-      isStill: parts.output.isStill, headers: parts.session.headers, cachePolicy: parts.session.cachePolicy)
+      isStill: parts.output.isStill, isDeep: parts.output.isDeep, headers: parts.session.headers,
+      cachePolicy: parts.session.cachePolicy)
     if parts.output.format == .original {
       let response = try await parts.session.pipeline.data(for: request)
       // The transport has checked the length; the header tells that it is a picture, and within the limits.

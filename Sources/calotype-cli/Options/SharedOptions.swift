@@ -17,6 +17,11 @@ enum SharedOptions {
         "What stays where --mode fill crops: center by default; attention is where most edges and colours are"
       ),
       Option(
+        "deep",
+        help:
+          "Keep more than 8 bits a channel and colours outside of sRGB, where the picture has them, in PNG and AVIF"
+      ),
+      Option(
         "still",
         help:
           "Write only the first frame of an animation; else WebP, PNG and AVIF keep all, and a GIF becomes a WebP"

@@ -19,6 +19,8 @@ struct PictureOutput {
   private var encoding: ImageEncodingOptions
   /// Whether only the first frame of an animation is written.
   var isStill: Bool
+  /// Whether more than 8 bits and colours outside of sRGB are kept.
+  var isDeep: Bool
 
   init(_ arguments: Arguments, path: String? = nil) throws {
     targetSize = try arguments.targetSize()
@@ -30,7 +32,11 @@ struct PictureOutput {
     }
     encoding = try arguments.encodingOptions(quality: try arguments.integer("quality", in: 1...100) ?? 85)
     isStill = arguments.has("still")
-    let isChanged = targetSize != nil || !processors.isEmpty || isStill
+    isDeep = arguments.has("deep")
+    if isDeep, !processors.isEmpty {
+      throw UsageError("--deep excludes processors and --anchor, which work on 8 bits")
+    }
+    let isChanged = targetSize != nil || !processors.isEmpty || isStill || isDeep
     switch arguments["format"] {
     case nil:
       if let named = path.flatMap(Self.format(named:)) {
@@ -41,7 +47,7 @@ struct PictureOutput {
     case "original":
       if isChanged {
         throw UsageError(
-          "--format original keeps the bytes as they are: it excludes --size, --still and processors")
+          "--format original keeps the bytes as they are: it excludes --size, --still, --deep and processors")
       }
       format = .original
     case .some(let name):
@@ -55,7 +61,8 @@ struct PictureOutput {
   /// All that changes the file, as a text: the same for the same bytes.
   var identity: String {
     var text = ImageRequest(
-      url: URL(fileURLWithPath: "/"), targetSize: targetSize, processors: processors, isStill: isStill
+      url: URL(fileURLWithPath: "/"), targetSize: targetSize, processors: processors, isStill: isStill,
+      isDeep: isDeep
     ).cacheKey.variant
     switch format {
     case .original: text += " original"
@@ -86,6 +93,9 @@ struct PictureOutput {
     if let animation = container.animation, ImageEncoder.animatedFormats.contains(format) {
       return (try ImageEncoder().encode(animation, options: options), format)
     }
+    if let deep = container.deepBitmap, ImageEncoder.deepFormats.contains(format) {
+      return (try ImageEncoder().encode(deep, options: options), format)
+    }
     return (try ImageEncoder().encode(container.bitmap, options: options), format)
   }
 
@@ -94,6 +104,7 @@ struct PictureOutput {
     if case .fixed(let format) = format { return format }
     // Of the formats that hold animations, this is the one that every browser shows.
     if container.animation != nil, container.format == .gif { return .webp }
+    if container.deepBitmap != nil, container.format != .avif { return .png }
     if let own = container.format, ImageEncoder.formats.contains(own) {
       // A processor may have made an opaque photo's corners clear, which JPEG cannot show.
       return own == .jpeg && !container.bitmap.isOpaque ? .png : own

@@ -41,7 +41,8 @@ struct PictureSource {
   func request(_ url: URL, _ session: Session, output: PictureOutput? = nil) -> ImageRequest {
     ImageRequest(
       url: url, targetSize: output?.targetSize, processors: output?.processors ?? [],
-      isStill: output?.isStill ?? false, headers: session.headers, cachePolicy: session.cachePolicy)
+      isStill: output?.isStill ?? false, isDeep: output?.isDeep ?? false, headers: session.headers,
+      cachePolicy: session.cachePolicy)
   }
 
   /// The bytes of a file or of standard input.
@@ -71,7 +72,7 @@ struct PictureSource {
       return try await session.pipeline.task(for: request(url, session, output: output)).response.container
     }
     let cancellation = CancellationFlag()
-    let options = ImageDecodingOptions(targetSize: output.targetSize)
+    let options = ImageDecodingOptions(targetSize: output.targetSize, isDeep: output.isDeep)
     let data = try fileData()
     var container = try session.decoder.decode(data, options: options, cancellation: cancellation)
     for processor in output.processors {

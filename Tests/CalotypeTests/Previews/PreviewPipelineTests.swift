@@ -113,26 +113,34 @@ import Testing
   }
 
   @Test func noneWhereTheyAreOffOrThePrintIsSmallOrNobodyLooks() async throws {
-    let file = try ProgressivePictures.jpeg()
-    let ends = ProgressivePictures.scanEnds(file)
-    let target = TargetSize(width: 64, height: 64)
+    let file = try ProgressivePictures.jpeg(width: 96, height: 64)
+    let end = ProgressivePictures.scanEnds(file)[2]
+    let small = TargetSize(width: 64, height: 64)
     for (policy, own, size, expected) in [
       (PreviewPolicy.off, PreviewPolicy?.none, TargetSize?.none, false), (.on, .off, nil, false),
-      (.automatic, nil, target, false), (.automatic, .on, target, true),
+      (.automatic, nil, small, false), (.automatic, .on, small, true),
       (.off, .atMost(perSecond: 9), nil, true),
       (.atMost(perSecond: 0), nil, nil, false), (.automatic, nil, nil, true),
     ] {
+      // Where one is expected the rest waits for it.
+      let gate = TestSupport.Gate()
       let fixture = try HTTPFixture { _ in
-        Script(
-          [.head(200, [("Content-Length", "\(file.count)")])]
-            + [.body(Array(file[..<ends[2]])), .pause(milliseconds: 150)]
-            + [.body(Array(file[ends[2]...]))])
+        expected
+          ? Self.halting(file, at: [(end, gate)])
+          : [
+            .head(200, [("Content-Length", "\(file.count)")]), .body(Array(file[..<end])),
+            .pause(milliseconds: 150), .body(Array(file[end...])),
+          ]
       }
       var request = ImageRequest(url: fixture.url("/a"), targetSize: size)
       request.previews = own
       let task = fixture.pipeline { $0.previews = policy }.task(for: request)
       var hasPreview = false
-      for await event in task.events { if case .preview = event { hasPreview = true } }
+      for await event in task.events {
+        guard case .preview = event else { continue }
+        hasPreview = true
+        gate.open()
+      }
       #expect(hasPreview == expected, "\(policy) \(String(describing: own))")
       _ = try await task.response
     }

@@ -3,8 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Animations stay animations where the file that is written can hold them.
-@Suite struct AnimationCommandTests {
+/// Animations stay animations, and deep pictures deep, where the file that is written can hold them.
+@Suite struct AnimationAndDepthTests {
   private func gif() -> Data {
     var gif = MadeGIF(width: 64, height: 48, loops: 0)
     for frame in 0..<5 { gif.add(color: UInt8(frame % 4), delay: 4 + frame) }
@@ -56,5 +56,29 @@ import Testing
       }
     }
     #expect(server.requests.count == 1)
+  }
+
+  @Test func deepPicturesKeepTheirDepth() async throws {
+    let tool = try Tool()
+    let size = PixelSize(width: 40, height: 30)
+    let deep = try DeepBitmap(size: size, isOpaque: true, colorSpace: .displayP3) { pixels in
+      for at in 0..<size.pixelCount {
+        for channel in 0..<3 { pixels[at * 4 + channel] = UInt16(at * 50 + channel * 900) }
+        pixels[at * 4 + 3] = 65_535
+      }
+    }
+    try tool.folder.write(try ImageEncoder().encode(deep, options: .init(format: .png)), to: "deep.png")
+    for (output, options, bits) in [
+      ("a.png", ["--deep"], 16), ("a.avif", ["--deep"], 10), ("b.png", [], 8), ("a.jpg", ["--deep"], 8),
+    ] {
+      let result = try await tool.run(["thumbnail", "deep.png", "-o", output, "--size", "20"] + options)
+      #expect(result.status == 0, "\(result.errorText)")
+      #expect(try tool.info(output).bitsPerChannel == bits, "\(output)")
+    }
+    let kept = try ImageDecoder().decode(try tool.data("a.png"), options: .init(isDeep: true))
+    #expect(kept.deepBitmap?.colorSpace == .displayP3)
+    let wrong = try await tool("thumbnail", "deep.png", "-o", "c.png", "--deep", "--circle")
+    #expect(wrong.status == 2)
+    #expect(wrong.errorText.contains("--deep"))
   }
 }
