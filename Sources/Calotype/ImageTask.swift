@@ -47,7 +47,14 @@ public final class ImageTask: Sendable {
     var latest: Progress?
     /// Whether the server is asked behind the answer, so that there may be more to tell.
     var isFollowed = false
+    /// What asking has brought, where that was known before the answer itself had been told.
+    var earlyFollowing: Following?
     var observers: [Observer] = []
+  }
+
+  /// What asking behind a stale answer has brought.
+  private struct Following {
+    var response: ImageResponse?
   }
 
   private enum Observer {
@@ -203,14 +210,16 @@ public final class ImageTask: Sendable {
   /// - Parameter isFollowed: Whether ``follow(with:)`` will be called.
   @discardableResult
   func finish(_ result: Result<ImageResponse, ImagePipeline.Error>, isFollowed: Bool = false) -> Bool {
-    let observers = state.withLock { state -> [Observer]? in
+    let told = state.withLock { state -> (observers: [Observer], following: Following?)? in
       guard state.result == nil else { return nil }
       state.result = result
-      state.isFollowed = isFollowed
-      defer { state.observers = isFollowed ? state.observers.filter(\.isAboutEvents) : [] }
-      return state.observers
+      let following = state.earlyFollowing
+      state.earlyFollowing = nil
+      state.isFollowed = isFollowed && following == nil
+      defer { state.observers = state.isFollowed ? state.observers.filter(\.isAboutEvents) : [] }
+      return (state.observers, following)
     }
-    guard let observers else { return false }
+    guard let (observers, following) = told else { return false }
     for observer in observers {
       switch observer {
       case .completion(let body): body(result)
@@ -218,8 +227,11 @@ public final class ImageTask: Sendable {
       case .progress(let continuation): continuation.finish()
       case .events(let continuation):
         continuation.yield(.finished(result))
-        if !isFollowed { continuation.finish() }
-      case .handler(let body): body(.finished(result))
+        if let response = following?.response { continuation.yield(.refreshed(response)) }
+        if !isFollowed || following != nil { continuation.finish() }
+      case .handler(let body):
+        body(.finished(result))
+        if let response = following?.response { body(.refreshed(response)) }
       }
     }
     return true
@@ -227,7 +239,13 @@ public final class ImageTask: Sendable {
 
   /// Tells what asking behind a stale answer has brought: another picture, or `nil` for none.
   func follow(with response: ImageResponse?) {
-    let observers = state.withLock { state in
+    let observers = state.withLock { state -> [Observer] in
+      guard state.result != nil else {
+        // The server was faster than the thread that tells of the stale answer: those who wait for that one are
+        // not to be let go.
+        state.earlyFollowing = Following(response: response)
+        return []
+      }
       state.isFollowed = false
       defer { state.observers = [] }
       return state.observers

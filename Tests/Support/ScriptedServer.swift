@@ -138,6 +138,9 @@ public final class ScriptedServer: Sendable {
   /// What was asked so far.
   public var requests: [Request] { state.withLock { $0.requests } }
 
+  /// Forgets what was asked, as a server that runs for long has to.
+  public func forgetRequests() { update { $0.requests = [] } }
+
   /// What was asked so far for one path.
   public func requests(_ path: String) -> [Request] { requests.filter { $0.path == path } }
 

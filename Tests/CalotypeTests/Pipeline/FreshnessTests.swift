@@ -24,6 +24,34 @@ import Testing
     #expect(fixture.pipeline.cachedImage(for: request("/a")) == nil)
   }
 
+  /// The server may have confirmed a stale picture before the thread that delivers it has told of it.
+  @Test(arguments: [false, true])
+  func whatIsAskedBehindAnAnswerMayBeThereBeforeIt(hasChanged: Bool) async throws {
+    let container = ImageContainer(
+      bitmap: try Bitmap(size: PixelSize(width: 1, height: 1), isOpaque: true) { _ in })
+    let answer = ImageResponse(container: container, source: .disk, isStale: true)
+    let task = ImageTask(request: request("/a"), pipeline: nil, startTime: 0)
+    let ends = Recorder<Bool>(), events = Recorder<String>()
+    task.whenFinished { _ in ends.record(true) }
+    task.observe { event in
+      switch event {
+      case .finished: events.record("finished")
+      case .refreshed: events.record("refreshed")
+      default: break
+      }
+    }
+    let stream = task.events
+    task.follow(with: hasChanged ? ImageResponse(container: container, source: .network) : nil)
+    #expect(ends.all.isEmpty)
+    #expect(task.finish(.success(answer), isFollowed: true))
+    #expect(ends.all == [true])
+    #expect(events.all == (hasChanged ? ["finished", "refreshed"] : ["finished"]))
+    #expect(await task.outcome.errorCode == nil)
+    var count = 0
+    for await _ in stream { count += 1 }
+    #expect(count == (hasChanged ? 2 : 1))
+  }
+
   @Test func twentyTasksOnOneStaleEntryAskOnce() async throws {
     let fixture = PipelineFixture(disk: true) { _ in .hold }
     let headers: HTTPHeaders = ["Cache-Control": "max-age=0", "ETag": "\"1\""]

@@ -153,6 +153,7 @@ final class Soak: Sendable {
     if Bool.random(using: &random) { cache.flush() }
     enter("the pause between rounds")
     watched.withLock { $0 = nil }
+    server.forget()
     withExtendedLifetime(ends) {}
   }
 

@@ -231,6 +231,20 @@ import Testing
     #expect(fixture.server.requests.count == 1)
   }
 
+  /// A list may name a file as well as an address.
+  @Test func aFileOfThisMachineIsRefused() async throws {
+    let fixture = try HTTPFixture { _ in .status(404) }
+    let file = try fixture.folder.write(Data(try ServedPicture.png()), to: "picture.png")
+    let trusted = fixture.pipeline()
+    #expect(await trusted.task(for: file).outcome.errorCode == nil)
+    await trusted.flush()
+    for strict in [fixture.pipeline { $0.addressPolicy = .untrusted }, trusted] {
+      let request = ImageRequest(url: file, addressPolicy: .untrusted)
+      #expect(await strict.task(for: request).outcome.errorCode == "address_refused")
+      await #expect(throws: ImagePipeline.Error.self) { try await strict.data(for: request) }
+    }
+  }
+
   /// Whoever signs requests may make them anew; they stay hops of their chain.
   @Test func aDelegatesNewRequestKeepsThePolicy() async throws {
     final class Renewing: ImagePipelineDelegate {
