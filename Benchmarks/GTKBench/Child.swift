@@ -80,11 +80,16 @@ struct Child {
       return !isOver
     }
     meter.isOn = true
+    var work: [Double] = []
+    WorkMeter.report = { work.append($0) }
     wait { isOver }
+    WorkMeter.report = nil
     meter.isOn = false
     let (cost, interval) = (summary(meter.costs), summary(meter.intervals))
+    let pieces = summary(work)
     report([
-      "frames": Double(meter.costs.count), "cost50": cost.median, "cost99": cost.p99, "costMax": cost.largest,
+      "work99": pieces.p99, "workMax": pieces.largest, "frames": Double(meter.costs.count),
+      "cost50": cost.median, "cost99": cost.p99, "costMax": cost.largest,
       "over50": Double(meter.costs.count { $0 > 0.05 }), "interval50": interval.median,
       "interval99": interval.p99, "intervalMax": interval.largest, "rows": list.scrollOffset / Self.rowHeight,
     ])

@@ -73,6 +73,11 @@ struct Parent {
       row("a frame while flinging 10,000 rows, p99", "cost99", goal: 1.3),
       row("the slowest frame", "costMax", goal: nil),
       row("from frame to frame, p99", "interval99", goal: 1.3),
+      Row(
+        title: "our longest work at once on the main thread",
+        value: summary(with.map { ($0["workMax"] ?? 0) * 1000 }).median, unit: "ms of processor", goal: 2,
+        runs: pairs,
+        note: String(format: "p99 %.2f ms", summary(with.map { ($0["work99"] ?? 0) * 1000 }).median)),
     ]
   }
 

@@ -150,6 +150,37 @@ final class PictureListTests: DesktopTestCase {
     }
   }
 
+  /// Whoever else waits for the pipeline must not wait for a list that nobody sees any more.
+  func testAListThatIsHiddenInAFlingHoldsNobodyBack() throws {
+    try onMain {
+      let gallery = try Gallery(count: 5000) { picture($0) }
+      try gallery.waitForVisible()
+      var frame = 0
+      onEachFrame(gallery.list.view) { _ in
+        frame += 1
+        gallery.list.scrollOffset = Double(frame) * 2400
+        return frame < 60
+      }
+      try pump("the fling") { gallery.pipeline.isSuspended }
+      gtk_widget_set_visible(gallery.list.widget, 0)
+      try pump("the end of it") { !gallery.list.isFlinging }
+      XCTAssertFalse(gallery.pipeline.isSuspended)
+    }
+  }
+
+  func testWhatTheProgramHoldsBackStaysHeldBackAfterAFling() throws {
+    try onMain {
+      let gallery = try Gallery(count: 5000) { picture($0) }
+      try gallery.waitForVisible()
+      gallery.pipeline.isSuspended = true
+      var flings: [Bool] = []
+      gallery.list.onFling = { flings.append($0) }
+      gallery.list.scrollOffset = 100_000
+      try pump("the fling's end") { flings == [true, false] }
+      XCTAssertTrue(gallery.pipeline.isSuspended)
+    }
+  }
+
   func testSettledTheRowsAreAskedForInTheOrderThatIsSet() throws {
     try onMain {
       for order in PictureListOptions.SettleOrder.allCases {

@@ -126,6 +126,7 @@ public final class PictureList: WidgetPeer {
       onSelect?(selection)
     }
     gate.onLayout = { [weak self] in self?.wasLaidOut() }
+    connect(view, "unmap") { [weak self] in self?.stopFling() }
     // On a monitor with other pixels the same rows want other prints.
     connect(view, "notify::scale-factor") { [weak self] in self?.refresh() }
   }
@@ -376,14 +377,28 @@ public final class PictureList: WidgetPeer {
     return !isAtRest
   }
 
+  /// Nobody sees the list any more, and there may be no frames: others must not wait for its rest.
+  private func stopFling() {
+    speed = ScrollSpeed()
+    isFlinging = false
+    suspend(false)
+    guard isFlingTold else { return }
+    isFlingTold = false
+    onFling?(false)
+  }
+
   private func suspend(_ isSuspended: Bool) {
     guard hasSuspended != isSuspended else { return }
+    // What the program holds back itself is not for a list to let go.
+    if isSuspended, pipeline.isSuspended { return }
     hasSuspended = isSuspended
     pipeline.isSuspended = isSuspended
   }
 
   /// Asks for what is on screen and lets go of what is not.
   private func look(isSettling: Bool) {
+    let start = WorkMeter.start()
+    defer { WorkMeter.end(start) }
     let height = Float(gtk_widget_get_height(widget))
     var visible: [ListCell] = []
     for cell in cells.values {

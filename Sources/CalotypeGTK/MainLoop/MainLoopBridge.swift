@@ -39,7 +39,9 @@ public enum MainLoopBridge {
         // The descriptor is an event counter: reading it says that its news was taken.
         var count: UInt64 = 0
         _ = read(descriptor, &count, MemoryLayout<UInt64>.size)
+        let start = MainActor.assumeIsolated { WorkMeter.start() }
         _dispatch_main_queue_callback_4CF(nil)
+        MainActor.assumeIsolated { WorkMeter.end(start) }
         return 1
       }, nil, nil)
     // Finding the desktop's service takes a moment that the first frame should not wait for.
