@@ -216,7 +216,10 @@ extension Arguments {
 
   /// `--isolation`.
   func isolation() throws -> DecodingIsolation {
-    guard let text = self["isolation"] else { return .whenAvailable }
+    guard let text = self["isolation"] else {
+      // A build with a sanitizer, which nobody but a developer has, could not do otherwise anyway.
+      return DecodingWorkerProcess.hasSanitizer ? .inProcess : .whenAvailable
+    }
     guard let isolation = DecodingIsolation(rawValue: text) else {
       let all = DecodingIsolation.allCases.map(\.rawValue).joined(separator: ", ")
       throw UsageError("--isolation is one of \(all), not \(text)")

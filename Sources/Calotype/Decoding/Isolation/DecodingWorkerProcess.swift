@@ -1,5 +1,6 @@
 import CSandbox
 import Foundation
+import Synchronization
 
 /// A worker's own side: the program that decodes, and nothing else.
 package enum DecodingWorkerProcess {
@@ -11,7 +12,10 @@ package enum DecodingWorkerProcess {
   ///
   /// - Parameter arguments: Those after the program's name.
   package static func runIfAsked(_ arguments: [String]) {
-    guard arguments.first == argument else { return }
+    guard arguments.first == argument else {
+      isReachable.store(true, ordering: .relaxed)
+      return
+    }
     guard arguments.count == 3, let memory = UInt64(arguments[1]), let seconds = UInt64(arguments[2]) else {
       complain()
     }
@@ -25,6 +29,10 @@ package enum DecodingWorkerProcess {
   static func arguments(memoryLimit: Int, processorSeconds: Int) -> [String] {
     [argument, "\(memoryLimit)", "\(processorSeconds)"]
   }
+
+  /// Whether this program can be started as a worker. One that cannot, such as a test runner with a part of such a
+  /// program in it, must not be started as one.
+  static let isReachable = Atomic<Bool>(false)
 
   /// Where the connection to the parent is.
   package static let connection: Int32 = 3

@@ -20,6 +20,7 @@ public final class DecodingWorkers: Sendable {
       /// The product `calotype-decoder` at a path, wherever it has been installed.
       public static func path(_ path: String) -> Program { Program(kind: .path(path)) }
       /// A program of the package's own that hands its arguments to the worker's side first of all.
+      /// It is not started where it has not done so itself.
       package static let thisProgram = Program(kind: .thisProgram)
       /// A program with arguments of its own, for tests.
       package static func command(_ path: String, _ arguments: [String]) -> Program {
@@ -212,7 +213,7 @@ extension DecodingWorkers.Configuration {
     switch program.kind {
     case .helper: programPath ?? "\(DecodingWorkers.helperName), which is not beside the executable,"
     case .path(let path), .command(let path, _): path
-    case .thisProgram: "this program"
+    case .thisProgram: "this program, as long as it does not begin with the worker's side,"
     }
   }
 
@@ -221,7 +222,8 @@ extension DecodingWorkers.Configuration {
     switch program.kind {
     case .path(let path), .command(let path, _): return path
     // The file itself, even where another has been installed in its place since.
-    case .thisProgram: return "/proc/self/exe"
+    case .thisProgram:
+      return DecodingWorkerProcess.isReachable.load(ordering: .relaxed) ? "/proc/self/exe" : nil
     case .helper:
       guard let executable = Self.executable else { return nil }
       let folder = executable.deletingLastPathComponent()

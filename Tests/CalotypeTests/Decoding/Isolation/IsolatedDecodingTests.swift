@@ -16,6 +16,11 @@ struct IsolatedDecodingTests {
     #expect(status.holding == DecodingIsolationStatus.Layer.allCases)
   }
 
+  /// Without a word the helper is found beside the executable, or below it.
+  @Test func theHelperIsFound() async {
+    #expect(await onThread { DecodingWorkers().status(for: .required).isIsolated })
+  }
+
   /// Every fixture gives the same picture, pixel by pixel, or the same error.
   @Test(arguments: DecodingFixtures.names())
   func everyPictureIsTheSame(name: String) async throws {
