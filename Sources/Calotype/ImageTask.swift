@@ -158,7 +158,7 @@ public final class ImageTask: Sendable {
       }
       hasListeners.store(true, ordering: .relaxed)
       hasEventListeners.store(true, ordering: .relaxed)
-      if let result { continuation.yield(.finished(result)) }
+      if let result { continuation.yield(.finished(result)) } else { pipeline?.listenerCame(to: self) }
       if isOver { continuation.finish() }
     }
   }
@@ -201,7 +201,7 @@ public final class ImageTask: Sendable {
     }
     hasListeners.store(true, ordering: .relaxed)
     hasEventListeners.store(true, ordering: .relaxed)
-    if let result { body(.finished(result)) }
+    if let result { body(.finished(result)) } else { pipeline?.listenerCame(to: self) }
   }
 
   /// Ends the task and tells everyone who waits; of no effect on a task that has ended. Returns whether

@@ -192,9 +192,7 @@ extension ImagePipeline {
     let (tasks, download) = core.withLock { _ in
       (load.waiters.flatMap { ($0 as? PrintLoad)?.tasks ?? [] }, load.download)
     }
-    if let download, tasks.contains(where: \.wantsPreviews) {
-      considerPreview(of: load, download, progress)
-    }
+    if let download { considerPreview(of: load, download, progress, for: tasks) }
     let delegate = currentDelegate
     for task in tasks {
       task.report(progress)

@@ -4,19 +4,34 @@ import Foundation
 // where it had stopped → every print of that original that is waited for, at its size → its tasks. The download
 // never waits for any of it.
 extension ImagePipeline {
-  /// Called on the transport's thread when more of an original has come and somebody listens.
-  func considerPreview(of load: OriginalLoad, _ download: OriginalDownload, _ progress: ImageTask.Progress) {
+  /// Called on the transport's thread when more of an original has come.
+  func considerPreview(
+    of load: OriginalLoad, _ download: OriginalDownload, _ progress: ImageTask.Progress,
+    for tasks: [ImageTask]
+  ) {
     // What is whole is about to be shown itself.
     if let total = progress.total, progress.completed >= total { return }
-    guard let session = session(of: load, download) else { return }
+    guard let session = session(of: load, download), tasks.contains(where: \.wantsPreviews) else { return }
     session.hasMore { [self] in submitPreview(of: load, download, session) }
   }
 
+  /// Called when somebody begins to listen to a task: what has come before may be all that comes for a while.
+  func listenerCame(to task: ImageTask) {
+    let waiting = core.withLock { _ -> (OriginalLoad, OriginalDownload)? in
+      guard let original = task.load?.original, let download = original.download else { return nil }
+      return (original, download)
+    }
+    guard let (load, download) = waiting, let session = download.previews.withLock({ $0 }) else { return }
+    session.hasMore { [self] in submitPreview(of: load, download, session) }
+  }
+
+  /// The session of a download, made with its first piece, also before anyone listens: only the transport's thread
+  /// may look at the response. It does nothing until then.
   private func session(of load: OriginalLoad, _ download: OriginalDownload) -> PreviewSession? {
     if let session = download.previews.withLock({ $0 }) { return session }
-    guard let decoder = configuration.decoder as? ImageDecoder, let head = download.receivedHead,
-      let beginning = load.exchange.beginning(of: head),
-      core.withLock({ _ in !previewTargets(of: load).isEmpty })
+    guard let decoder = configuration.decoder as? ImageDecoder,
+      core.withLock({ _ in mayHavePreviews(load) }), let head = download.receivedHead,
+      let beginning = load.exchange.beginning(of: head)
     else { return nil }
     let session = PreviewSession(
       beginning: beginning, limits: configuration.limits, colors: decoder.colors)
@@ -24,13 +39,22 @@ extension ImagePipeline {
     return session
   }
 
+  private func previewInterval(of task: ImageTask) -> UInt64? {
+    (task.request.previews ?? configuration.previews).interval(for: task.request.targetSize)
+  }
+
+  /// Whether any print of an original is one that is shown while it comes.
+  private func mayHavePreviews(_ load: OriginalLoad) -> Bool {
+    load.waiters.contains { waiter in
+      (waiter as? PrintLoad)?.tasks.contains { previewInterval(of: $0) != nil } ?? false
+    }
+  }
+
   /// The prints of an original that somebody would like to see before they are there.
   private func previewTargets(of load: OriginalLoad) -> [(load: PrintLoad, interval: UInt64)] {
     load.waiters.compactMap { waiter in
       guard let print = waiter as? PrintLoad, !print.hasEnded else { return nil }
-      let intervals = print.tasks.filter(\.wantsPreviews).compactMap { task in
-        (task.request.previews ?? configuration.previews).interval(for: task.request.targetSize)
-      }
+      let intervals = print.tasks.filter(\.wantsPreviews).compactMap(previewInterval(of:))
       return intervals.min().map { (print, $0) }
     }
   }

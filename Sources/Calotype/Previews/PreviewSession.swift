@@ -78,10 +78,7 @@ final class PreviewSession: Sendable {
       state.hasMore = false
       return state.readCount
     }
-    guard !targets.isEmpty else {
-      end()
-      return nil
-    }
+    guard !targets.isEmpty else { return nil }
     let began = monotonicNanoseconds()
     let piece = download.copyBody(from: start)
     let (previews, isHopeless) = maker.withLock { maker -> ([PreviewMaker.Preview]?, Bool) in

@@ -63,6 +63,24 @@ import Testing
     never.open()
   }
 
+  /// Who begins to look when all that comes for now is here already is shown it.
+  @Test func whoLooksLateIsShownWhatIsThere() async throws {
+    let file = try ProgressivePictures.jpeg(width: 96, height: 64)
+    let end = ProgressivePictures.scanEnds(file)[3]
+    let gate = TestSupport.Gate()
+    let fixture = try HTTPFixture { _ in Self.halting(file, at: [(end, gate)]) }
+    let task = fixture.pipeline().task(for: fixture.request("/a"))
+    for await progress in task.progress where progress.completed == end { break }
+    var count = 0
+    for await event in task.events {
+      guard case .preview = event else { continue }
+      count += 1
+      gate.open()
+    }
+    #expect(count >= 1)
+    _ = try await task.response
+  }
+
   @Test func aDownloadThatIsGoneOnWithIsShownToo() async throws {
     let file = try ProgressivePictures.jpeg(width: 1600, height: 1200)
     let ends = ProgressivePictures.scanEnds(file)
