@@ -1,3 +1,5 @@
+import Foundation
+
 /// A finished picture and what is known of where it came from: what decoders give and memory caches keep.
 public struct ImageContainer: Sendable {
   /// The pixels.
@@ -18,6 +20,10 @@ public struct ImageContainer: Sendable {
   /// The original's animation, where it has one that can be played and the request did not ask for a still
   /// picture; ``bitmap`` is its first frame.
   public var animation: ImageAnimation?
+
+  /// The colour profile (ICC) that the pixels are in, where it was to be kept
+  /// (``ImageDecodingOptions/keepsProfile``) and the file has one; `nil` for sRGB.
+  public var profile: Data?
 
   /// Until when it may be shown without asking the server, in seconds since 1970 (RFC 9111, section 4.2).
   package var freshUntil = Double.infinity {

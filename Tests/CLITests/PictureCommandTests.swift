@@ -117,6 +117,27 @@ import Testing
     }
   }
 
+  @Test func aProfileIsKeptWhereItIsWanted() async throws {
+    let tool = try Tool()
+    let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .appending(path: "CalotypeTests/Decoding/Fixtures/p3.jpg")
+    let picture = try Data(contentsOf: fixture)
+    try tool.folder.write(picture, to: "a.jpg")
+    let server = try ScriptedServer(routes: ["/a.jpg": [.ok(Array(picture))]])
+    try tool.folder.write("\(server.url("/a.jpg").absoluteString)\n", to: "list.txt")
+    let name = try #require(try ImageDecoder().inspect(picture).profile)
+    for (line, file) in [
+      (["thumbnail", "a.jpg", "-o", "one.png"], "one.png"),
+      (["fetch", "list.txt", "-o", "out"], "out/a.jpg"),
+    ] {
+      #expect(try await tool.run(line + ["--size", "20", "--keep-profile", "--cache-dir", "c"]).status == 0)
+      #expect(try tool.info(file).profile == name)
+      #expect(try tool.info(file).displaySize.width == 20)
+    }
+    #expect(try await tool("thumbnail", "a.jpg", "-o", "two.png", "--size", "20").status == 0)
+    #expect(try tool.info("two.png").profile == nil)
+  }
+
   @Test func theAnchorSaysWhatStays() async throws {
     let tool = try Tool()
     // Red at the left, blue at the right.

@@ -168,10 +168,22 @@ final class ColorConversionCache: Sendable {
 
   private let entries = Mutex<[Key: ColorConversion?]>([:])
   private let maximumCount = 32
+  private let keepsProfiles: Bool
+  private let kept = Lock<Data?>(nil)
+
+  /// - Parameter keepsProfiles: Whether pixels of red, green and blue stay as they are; for one decode.
+  init(keepsProfiles: Bool = false) { self.keepsProfiles = keepsProfiles }
+
+  /// The profile of the pixels that have stayed as they are.
+  var keptProfile: Data? { kept.withLock { $0 } }
 
   /// The conversion for a profile, or `nil` where its colours are sRGB already.
   func conversion(for profile: ByteView?, source: ColorConversion.Source) -> ColorConversion? {
     guard let profile, profile.count >= 128 else { return nil }
+    if keepsProfiles, source == .rgb, profile.matches("RGB ", at: 16) {
+      kept.withLock { $0 = Data(profile.bytes) }
+      return nil
+    }
     let hash = XXH3_128bits(profile.bytes.baseAddress, profile.count)
     let key = Key(low: hash.low64, high: hash.high64, count: profile.count, source: source)
     return entry(key) { ColorConversion.make(profile: profile, source: source) }

@@ -49,8 +49,11 @@ public struct ImageDecoder: ImageDecoding {
         throw .invalidTargetSize(width: target.width, height: target.height)
       }
       let codec = try Self.codec(of: view)
-      return try codec.decode(
+      let colors = options.keepsProfile ? ColorConversionCache(keepsProfiles: true) : colors
+      var container = try codec.decode(
         DecodeJob(view: view, options: options, cancellation: cancellation, colors: colors))
+      if options.keepsProfile { container.profile = colors.keptProfile }
+      return container
     }
   }
 

@@ -40,11 +40,17 @@ public struct ImageDecodingOptions: Hashable, Sendable {
   /// Whether the picture is also wanted with all of its depth and colours, as far as they are more than 8 bits of
   /// sRGB: see ``ImageContainer/deepBitmap``.
   public var isDeep: Bool
+  /// Whether the pixels stay in the file's own colours where it has a profile for red, green and blue: see
+  /// ``ImageContainer/profile``. Off by default: pixels are brought to sRGB, and so are all others' anyway, and what
+  /// a sandboxed worker decodes.
+  public var keepsProfile: Bool
 
   /// Creates options: full size, the default limits and 8 bits of sRGB, unless said otherwise.
   public init(
-    targetSize: TargetSize? = nil, limits: ImageDecodingLimits = .init(), isDeep: Bool = false
+    targetSize: TargetSize? = nil, limits: ImageDecodingLimits = .init(), isDeep: Bool = false,
+    keepsProfile: Bool = false
   ) {
+    self.keepsProfile = keepsProfile
     self.targetSize = targetSize
     self.limits = limits
     self.isDeep = isDeep

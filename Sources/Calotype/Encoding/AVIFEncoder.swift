@@ -38,6 +38,11 @@ enum AVIFEncoder {
     image.pointee.transferCharacteristics = avifTransferCharacteristics(13)
     image.pointee.matrixCoefficients = avifMatrixCoefficients(options.isLossless ? 0 : 6)
     image.pointee.yuvRange = AVIF_RANGE_FULL
+    if let profile = options.profile {
+      profile.withUnsafeBytes { bytes in
+        avifImageSetProfileICC(image, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count)
+      }
+    }
     do throws(ImageEncodingError) {
       try RowPreparation.withStraightPixels(of: bitmap, cancellation: cancellation) {
         (pixels, bytesPerRow) throws(ImageEncodingError) in

@@ -2,8 +2,8 @@ import Foundation
 
 /// Writes PNG, JPEG, WebP and AVIF, each with its own library.
 ///
-/// No metadata is written: the pixels are sRGB, which is what every reader takes a picture without a profile
-/// for. A picture that is opaque is written without alpha; one that is not is put on white where the format
+/// No metadata is written but a profile that the options name: the pixels are sRGB otherwise, which is what every
+/// reader takes a picture without a profile for. A picture that is opaque is written without alpha; one that is not is put on white where the format
 /// is JPEG.
 public struct ImageEncoder: ImageEncoding {
   /// The formats that can be written.

@@ -50,6 +50,9 @@ public struct ImageEncodingOptions: Hashable, Sendable {
   public var chroma: Chroma
   /// What is given for a smaller file.
   public var effort: Effort
+  /// The colour profile that the pixels are in, which is written with them; `nil`, the default, for sRGB, which needs
+  /// none. See ``ImageDecodingOptions/keepsProfile``. Animations are always sRGB.
+  public var profile: Data?
 
   /// Creates options.
   public init(
@@ -74,6 +77,14 @@ public struct ImageEncodingOptions: Hashable, Sendable {
     bitmap.isOpaque
       ? ImageEncodingOptions(format: .jpeg, quality: 92, chroma: .full, effort: .fast)
       : ImageEncodingOptions(format: .png, effort: .fast)
+  }
+
+  /// Calls a closure with the profile's bytes and their number, 0 where there is none.
+  func withProfile<Result>(_ body: (UnsafePointer<UInt8>?, UInt32) -> Result) -> Result {
+    guard let profile else { return body(nil, 0) }
+    return profile.withUnsafeBytes { bytes in
+      body(bytes.bindMemory(to: UInt8.self).baseAddress, UInt32(clamping: bytes.count))
+    }
   }
 
   /// ``quality`` within its range.

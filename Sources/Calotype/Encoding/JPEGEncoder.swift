@@ -17,11 +17,13 @@ enum JPEGEncoder {
       case .half: (2, 1)
       case .quarter, .automatic: (2, 2)
       }
-    guard
+    let isStarted = options.withProfile { profile, count in
       calotype_jpeg_writer_start(
         writer, UInt32(clamping: bitmap.width), UInt32(clamping: bitmap.height),
-        Int32(options.clampedQuality), options.isProgressive, options.effort != .fast, horizontal, vertical)
-    else { throw failure() }
+        Int32(options.clampedQuality), options.isProgressive, options.effort != .fast, horizontal, vertical,
+        profile, count)
+    }
+    guard isStarted else { throw failure() }
 
     try RowPreparation.forEachRow(
       of: bitmap, as: bitmap.isOpaque ? .asStored : .onWhite, cancellation: cancellation

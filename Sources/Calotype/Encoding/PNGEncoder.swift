@@ -14,11 +14,12 @@ enum PNGEncoder {
       .failed(.png, reason: String(cString: calotype_png_writer_message(writer)))
     }
     let (level, filters) = settings(options.effort)
-    guard
+    let isStarted = options.withProfile { profile, count in
       calotype_png_writer_start(
         writer, UInt32(clamping: bitmap.width), UInt32(clamping: bitmap.height), hasAlpha, level,
-        filters)
-    else { throw failure() }
+        filters, profile, count)
+    }
+    guard isStarted else { throw failure() }
 
     try RowPreparation.forEachRow(
       of: bitmap, as: bitmap.isOpaque ? .asStored : .straight, cancellation: cancellation

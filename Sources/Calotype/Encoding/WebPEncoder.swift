@@ -28,7 +28,28 @@ enum WebPEncoder {
       if picture.error_code == VP8_ENC_ERROR_USER_ABORT { throw .cancelled }
       throw .failed(.webp, reason: reason(picture.error_code))
     }
-    return Data(bytes: bytes, count: output.size)
+    let data = Data(bytes: bytes, count: output.size)
+    return try options.profile.map { profile throws(ImageEncodingError) in try add(profile, to: data) }
+      ?? data
+  }
+
+  /// The file with a chunk for the profile.
+  private static func add(_ profile: Data, to file: Data) throws(ImageEncodingError) -> Data {
+    let result = file.withUnsafeBytes { bytes -> Data? in
+      var source = WebPData(bytes: bytes.bindMemory(to: UInt8.self).baseAddress, size: bytes.count)
+      guard let mux = WebPMuxCreate(&source, 0) else { return nil }
+      defer { WebPMuxDelete(mux) }
+      return profile.withUnsafeBytes { bytes -> Data? in
+        var chunk = WebPData(bytes: bytes.bindMemory(to: UInt8.self).baseAddress, size: bytes.count)
+        guard WebPMuxSetChunk(mux, "ICCP", &chunk, 0) == WEBP_MUX_OK else { return nil }
+        var output = WebPData()
+        defer { WebPDataClear(&output) }
+        guard WebPMuxAssemble(mux, &output) == WEBP_MUX_OK, let start = output.bytes else { return nil }
+        return Data(bytes: start, count: output.size)
+      }
+    }
+    guard let result else { throw .failed(.webp, reason: "the profile could not be added") }
+    return result
   }
 
   static func check(_ size: PixelSize) throws(ImageEncodingError) {

@@ -47,7 +47,7 @@ void calotype_jpeg_writer_destroy(calotype_jpeg_writer *writer) {
 
 bool calotype_jpeg_writer_start(
   calotype_jpeg_writer *writer, uint32_t width, uint32_t height, int quality, bool progressive,
-  bool optimized, int horizontal_sampling, int vertical_sampling) {
+  bool optimized, int horizontal_sampling, int vertical_sampling, const uint8_t *profile, uint32_t profile_size) {
   if (setjmp(writer->back)) return false;
   struct jpeg_compress_struct *codec = &writer->codec;
   jpeg_mem_dest(codec, &writer->bytes, &writer->count);
@@ -62,6 +62,7 @@ bool calotype_jpeg_writer_start(
   codec->optimize_coding = optimized;
   if (progressive) jpeg_simple_progression(codec);
   jpeg_start_compress(codec, TRUE);
+  if (profile_size > 0) jpeg_write_icc_profile(codec, profile, profile_size);
   return true;
 }
 

@@ -73,7 +73,7 @@ static bool start(
   png_set_compression_level(writer->codec, level);
   png_set_filter(writer->codec, PNG_FILTER_TYPE_DEFAULT, filters);
   if (profile_size > 0) {
-    png_set_iCCP(writer->codec, writer->info, "Display P3", PNG_COMPRESSION_TYPE_BASE, profile, profile_size);
+    png_set_iCCP(writer->codec, writer->info, "ICC profile", PNG_COMPRESSION_TYPE_BASE, profile, profile_size);
   }
   png_write_info(writer->codec, writer->info);
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -84,8 +84,9 @@ static bool start(
 }
 
 bool calotype_png_writer_start(
-  calotype_png_writer *writer, uint32_t width, uint32_t height, bool has_alpha, int level, int filters) {
-  return start(writer, width, height, has_alpha, level, filters, 8, NULL, 0);
+  calotype_png_writer *writer, uint32_t width, uint32_t height, bool has_alpha, int level, int filters,
+  const uint8_t *profile, uint32_t profile_size) {
+  return start(writer, width, height, has_alpha, level, filters, 8, profile, profile_size);
 }
 
 bool calotype_png_writer_start_deep(

@@ -208,6 +208,17 @@ final class FetchJob: Sendable {
         source: response.source,
         metrics: response.metrics, staleAge: response.isStale ? response.age : nil)
     }
+    if parts.output.keepsProfile {
+      // The pipeline's prints are sRGB.
+      let response = try await parts.session.pipeline.data(for: request)
+      let container = try parts.output.picture(of: response.data, parts.session.decoder)
+      let file = parts.folder == nil ? nil : try parts.output.file(container)
+      return Picture(
+        data: file?.data, bitmap: container.bitmap,
+        format: file?.format ?? parts.output.fileFormat(for: container),
+        size: container.bitmap.size, source: response.source, metrics: response.metrics,
+        staleAge: response.isStale ? response.age : nil)
+    }
     let task = parts.session.pipeline.task(for: request)
     let isCancelled = state.withLock { state in
       state.loads[index] = task

@@ -32,6 +32,9 @@ enum SharedOptions {
       ),
       Option("quality", "q", "N", "1 (smallest) to 100 (best) for jpeg, webp and avif; 85 by default"),
       Option("lossless", help: "Keep every pixel as it is in webp and avif"),
+      Option(
+        "keep-profile",
+        help: "Keep the picture's own colours and their profile, where it has one; sRGB by default"),
       Option("progressive", help: "Write jpeg in scans, each finer than the one before"),
       Option(
         "chroma", nil, "RESOLUTION", values: ["auto", "full", "half", "quarter"],
@@ -174,7 +177,7 @@ extension Arguments {
 
   /// Whether anything is asked for that only a picture written anew can have.
   var asksForEncoding: Bool {
-    ["quality", "lossless", "progressive", "chroma", "effort"].contains { has($0) }
+    ["quality", "lossless", "progressive", "chroma", "effort", "keep-profile"].contains { has($0) }
   }
 
   /// `--header`.

@@ -21,6 +21,8 @@ struct PictureOutput {
   var isStill: Bool
   /// Whether more than 8 bits and colours outside of sRGB are kept.
   var isDeep: Bool
+  /// Whether a picture's own colours are kept, with their profile.
+  var keepsProfile: Bool
 
   init(_ arguments: Arguments, path: String? = nil) throws {
     targetSize = try arguments.targetSize()
@@ -36,6 +38,7 @@ struct PictureOutput {
     if isDeep, !processors.isEmpty {
       throw UsageError("--deep excludes processors and --anchor, which work on 8 bits")
     }
+    keepsProfile = arguments.has("keep-profile")
     let isChanged = targetSize != nil || !processors.isEmpty || isStill || isDeep
     switch arguments["format"] {
     case nil:
@@ -64,6 +67,7 @@ struct PictureOutput {
       url: URL(fileURLWithPath: "/"), targetSize: targetSize, processors: processors, isStill: isStill,
       isDeep: isDeep
     ).cacheKey.variant
+    if keepsProfile { text += " profile" }
     switch format {
     case .original: text += " original"
     case .automatic: text += " automatic \(encodingText)"
@@ -89,14 +93,27 @@ struct PictureOutput {
   /// A picture as a file: with all its frames where it is animated and the format can hold them.
   func file(_ container: ImageContainer) throws(ImageEncodingError) -> (data: Data, format: ImageFormat) {
     let format = fileFormat(for: container)
-    let options = encodingOptions(format)
+    var options = encodingOptions(format)
     if let animation = container.animation, ImageEncoder.animatedFormats.contains(format) {
       return (try ImageEncoder().encode(animation, options: options), format)
     }
     if let deep = container.deepBitmap, ImageEncoder.deepFormats.contains(format) {
       return (try ImageEncoder().encode(deep, options: options), format)
     }
+    options.profile = container.profile
     return (try ImageEncoder().encode(container.bitmap, options: options), format)
+  }
+
+  /// Makes the picture of a file's bytes.
+  func picture(of data: Data, _ decoder: any ImageDecoding) throws -> ImageContainer {
+    let options = ImageDecodingOptions(targetSize: targetSize, isDeep: isDeep, keepsProfile: keepsProfile)
+    var container = try decoder.decode(data, options: options, cancellation: CancellationFlag())
+    container.bitmap = try ImageProcessors.apply(processors, to: container.bitmap)
+    if container.frameCount > 1, !isStill {
+      container.animation = decoder.animation(of: data, options: options)
+      container.animation?.processors = processors
+    }
+    return container
   }
 
   /// The format to write a picture of a given origin in.

@@ -68,21 +68,11 @@ struct PictureSource {
 
   /// The picture, as the options want it.
   func picture(_ session: Session, _ output: PictureOutput) async throws -> ImageContainer {
-    if let url = try address() {
+    // The pipeline's prints are sRGB.
+    if !output.keepsProfile, let url = try address() {
       return try await session.pipeline.task(for: request(url, session, output: output)).response.container
     }
-    let cancellation = CancellationFlag()
-    let options = ImageDecodingOptions(targetSize: output.targetSize, isDeep: output.isDeep)
-    let data = try fileData()
-    var container = try session.decoder.decode(data, options: options, cancellation: cancellation)
-    for processor in output.processors {
-      container.bitmap = try processor.process(container.bitmap, cancellation: cancellation)
-    }
-    if container.frameCount > 1, !output.isStill {
-      container.animation = session.decoder.animation(of: data, options: options)
-      container.animation?.processors = output.processors
-    }
-    return container
+    return try output.picture(of: try await data(session), session.decoder)
   }
 
   private static func withoutExtension(_ name: String) -> String {

@@ -117,4 +117,32 @@ import Testing
       #expect(try size(.automatic, isProgressive) == size(.quarter, isProgressive))
     }
   }
+
+  /// On request the colours stay as they are, with the profile that says what they are: read again, they are what
+  /// they were.
+  @Test(arguments: ImageEncoder.formats)
+  func aProfileIsKeptOnRequest(format: ImageFormat) throws {
+    for name in ["p3.jpg", "p3.png", "p3.webp", "p3.avif"] {
+      let original = try DecodingFixtures.data(name)
+      let kept = try ImageDecoder().decode(original, options: ImageDecodingOptions(keepsProfile: true))
+      let profile = try #require(kept.profile)
+      let converted = try ImageDecoder().decode(original)
+      #expect(converted.profile == nil)
+      #expect(PixelDifference.meanAbsoluteError(kept.bitmap, converted.bitmap) > 2, "\(name) is not sRGB")
+      var options = ImageEncodingOptions(format: format, quality: 98, isLossless: true, chroma: .full)
+      options.profile = profile
+      let data = try ImageEncoder().encode(kept.bitmap, options: options)
+      #expect(try ImageDecoder().inspect(data).profile == ImageDecoder().inspect(original).profile)
+      #expect(try ImageDecoder().decode(data, options: .init(keepsProfile: true)).profile == profile)
+      let again = try ImageDecoder().decode(data).bitmap
+      #expect(PixelDifference.channelErrors(again, converted.bitmap).allSatisfy { $0 < 2 }, "\(name)")
+    }
+    // Grey and CMYK are brought to sRGB all the same.
+    for name in ["gray-profile.png", "cmyk-profile.jpg", "baseline.jpg"] {
+      let kept = try ImageDecoder().decode(
+        DecodingFixtures.data(name), options: ImageDecodingOptions(keepsProfile: true))
+      #expect(kept.profile == nil)
+      #expect(kept.bitmap == (try DecodingFixtures.decode(name).bitmap))
+    }
+  }
 }

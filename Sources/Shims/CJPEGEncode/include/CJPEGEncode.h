@@ -13,10 +13,10 @@ typedef struct calotype_jpeg_writer calotype_jpeg_writer;
 calotype_jpeg_writer *calotype_jpeg_writer_create(void);
 void calotype_jpeg_writer_destroy(calotype_jpeg_writer *writer);
 
-// The sampling factors are those of the brightness: 1×1 for 4:4:4, 2×1 for 4:2:2, 2×2 for 4:2:0.
+// With a profile where its size is not 0. The sampling factors are those of the brightness: 1×1 for 4:4:4, 2×1 for 4:2:2, 2×2 for 4:2:0.
 bool calotype_jpeg_writer_start(
   calotype_jpeg_writer *writer, uint32_t width, uint32_t height, int quality, bool progressive,
-  bool optimized, int horizontal_sampling, int vertical_sampling);
+  bool optimized, int horizontal_sampling, int vertical_sampling, const uint8_t *profile, uint32_t profile_size);
 
 // One row of RGBX pixels.
 bool calotype_jpeg_writer_write(calotype_jpeg_writer *writer, const uint8_t *row);

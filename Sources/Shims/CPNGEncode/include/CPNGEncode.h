@@ -13,9 +13,11 @@ typedef struct calotype_png_writer calotype_png_writer;
 calotype_png_writer *calotype_png_writer_create(void);
 void calotype_png_writer_destroy(calotype_png_writer *writer);
 
-// 8 bits a channel. The level is zlib's, 0 to 9; `filters` are libpng's PNG_FILTER bits.
+// 8 bits a channel; with a profile where its size is not 0. The level is zlib's, 0 to 9; `filters` are libpng's
+// PNG_FILTER bits.
 bool calotype_png_writer_start(
-  calotype_png_writer *writer, uint32_t width, uint32_t height, bool has_alpha, int level, int filters);
+  calotype_png_writer *writer, uint32_t width, uint32_t height, bool has_alpha, int level, int filters,
+  const uint8_t *profile, uint32_t profile_size);
 
 // 16 bits a channel, rows in the machine's order of bytes; with a profile where its size is not 0.
 bool calotype_png_writer_start_deep(
