@@ -130,10 +130,14 @@ import Testing
       (["thumbnail", "a.jpg", "-o", "one.png"], "one.png"),
       (["fetch", "list.txt", "-o", "out"], "out/a.jpg"),
     ] {
-      #expect(try await tool.run(line + ["--size", "20", "--keep-profile", "--cache-dir", "c"]).status == 0)
+      #expect(
+        try await tool.run(
+          line + ["--size", "20", "--keep-profile", "--isolation", "in-process", "--cache-dir", "c"]
+        ).status == 0)
       #expect(try tool.info(file).profile == name)
       #expect(try tool.info(file).displaySize.width == 20)
     }
+    #expect(try await tool("thumbnail", "a.jpg", "-o", "no.png", "--keep-profile").status == 2)
     #expect(try await tool("thumbnail", "a.jpg", "-o", "two.png", "--size", "20").status == 0)
     #expect(try tool.info("two.png").profile == nil)
   }

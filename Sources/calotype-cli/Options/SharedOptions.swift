@@ -34,7 +34,7 @@ enum SharedOptions {
       Option("lossless", help: "Keep every pixel as it is in webp and avif"),
       Option(
         "keep-profile",
-        help: "Keep the picture's own colours and their profile, where it has one; sRGB by default"),
+        help: "Keep a picture's own colours and their profile; sRGB by default. Needs --isolation in-process"),
       Option("progressive", help: "Write jpeg in scans, each finer than the one before"),
       Option(
         "chroma", nil, "RESOLUTION", values: ["auto", "full", "half", "quarter"],

@@ -39,6 +39,9 @@ struct PictureOutput {
       throw UsageError("--deep excludes processors and --anchor, which work on 8 bits")
     }
     keepsProfile = arguments.has("keep-profile")
+    if keepsProfile, try arguments.isolation() != .inProcess {
+      throw UsageError("--keep-profile needs --isolation in-process: what a sandboxed worker decodes is sRGB")
+    }
     let isChanged = targetSize != nil || !processors.isEmpty || isStill || isDeep
     switch arguments["format"] {
     case nil:
