@@ -9,6 +9,8 @@ struct ScrollSpeed {
   /// 1 downwards, -1 upwards, as it was last.
   private(set) var direction = 1
 
+  /// Frames since the last movement.
+  private var stillFrames = 0
   private var last: (position: Double, time: Double)?
 
   /// Takes note of a position. Changes of less than a point are the list's own rounding, not movement.
@@ -26,14 +28,17 @@ struct ScrollSpeed {
     speed = speed * current < 0 ? current : speed * 0.6 + current * 0.4
     direction = distance > 0 ? 1 : -1
     lastMovement = time
+    stillFrames = 0
     self.last = (position, time)
     isFast = abs(speed) > (isFast ? flingSpeed * 0.6 : flingSpeed)
   }
 
-  /// Lets it come to rest where nothing has moved for a while. Returns whether it is at rest.
+  /// Lets it come to rest where nothing has moved for a while. Called before each frame. Returns whether it is at
+  /// rest. Time alone does not tell: on a machine that is busy a frame may take as long as a rest.
   mutating func rest(time: Double, after settleTime: Double) -> Bool {
     guard let lastMovement else { return true }
-    guard time - lastMovement >= settleTime else { return false }
+    stillFrames += 1
+    guard time - lastMovement >= settleTime, stillFrames >= 4 else { return false }
     self.lastMovement = nil
     speed = 0
     isFast = false
