@@ -78,6 +78,19 @@ def press(node):
     return action.nActions > 0 and action.doAction(0)
 
 
+def has_focused_row(node):
+    if node.getRoleName() in ("list item", "table cell") and node.getState().contains(pyatspi.STATE_FOCUSED):
+        return True
+    return any(has_focused_row(child) for child in children(node))
+
+
+def wait_for_list(root):
+    """A menu that is closing still has the keyboard for a moment, which then goes to the list."""
+    end = time.monotonic() + 5
+    while not has_focused_row(root) and time.monotonic() < end:
+        time.sleep(0.05)
+
+
 def rows(node):
     if node.getRoleName() in ("list", "table", "grid") and node.name == "Pictures":
         return [child.name for child in children(node)]
@@ -103,7 +116,11 @@ def act(root, wish):
     found = search(root, wish.get("role"), wish["name"], wish.get("description"))
     if do == "press":
         # A menu's button has another of the same name in it, which is the one that can be pressed.
-        return {} if any(press(node) for node in found) else None
+        if not any(press(node) for node in found):
+            return None
+        if wish.get("role") == "menu item":
+            wait_for_list(root)
+        return {}
     node = next(found, None)
     if do == "gone":
         return {} if node is None else None

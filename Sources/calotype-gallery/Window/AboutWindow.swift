@@ -36,7 +36,7 @@ enum AboutWindow {
     return """
       Calotype \(CalotypeVersion.string)
       GTK \(gtk_get_major_version()).\(gtk_get_minor_version()).\(gtk_get_micro_version())
-      \(tr("Pictures are decoded: {where}", ["where": isolation]))
+      \(tr("Pictures are decoded: {where}", ["where": "\n  \(isolation)"]))
       \(tr("Formats: {list}", ["list": formats]))
       """
   }

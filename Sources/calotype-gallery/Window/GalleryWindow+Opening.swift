@@ -96,6 +96,11 @@ enum FileDialog {
     let dialog = gtk_file_chooser_native_new(
       tr("Save the Picture"), window, GTK_FILE_CHOOSER_ACTION_SAVE, tr("_Save"), tr("_Cancel"))!
     gtk_file_chooser_set_current_name(dialog, name)
+    if let folder = g_get_user_special_dir(G_USER_DIRECTORY_PICTURES), let file = g_file_new_for_path(folder)
+    {
+      gtk_file_chooser_set_current_folder(dialog, file, nil)
+      g_object_unref(file.address)
+    }
     show(dialog, chosen)
   }
 
