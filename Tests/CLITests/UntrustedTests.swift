@@ -1,3 +1,4 @@
+import Calotype
 import Foundation
 import TestSupport
 import Testing
@@ -27,6 +28,20 @@ import Testing
     #expect(try await tool.run(["get", address] + port).status == 1)
     let allowed = try await tool.run(["get", address, "--allow-network", "127.0.0.0/8"] + port)
     #expect(allowed.output == Data(picture), "\(allowed.errorText)")
+  }
+
+  /// Reports are looked at in terminals too: what would steer one is written as JSON writes it.
+  @Test func reportsHoldNothingThatSteersATerminal() async throws {
+    let picture = Array(try Picture.png())
+    let server = try ScriptedServer { _ in .ok(picture, type: "image/png") }
+    let tool = try Tool()
+    let name = "a\u{202E}gnp\u{9B}31m\u{E0041}\u{2028}😀"
+    try Data("\(server.url("/a.png").absoluteString)\t\(name)\n".utf8).write(to: tool.folder.file("l.txt"))
+    let result = try await tool("fetch", "l.txt", "--report", "r.jsonl")
+    #expect(result.status == 0, "\(result.errorText)")
+    let report = String(decoding: try tool.data("r.jsonl"), as: UTF8.self)
+    #expect(!report.unicodeScalars.contains { Escaping.isUnsafeForDisplay($0) && $0 != "\n" }, "\(report)")
+    #expect(try tool.lines("r.jsonl").first?["name"] as? String == name)
   }
 
   @Test(arguments: [

@@ -86,7 +86,7 @@ extension ImagePipeline {
 
   private func begin(_ load: PrintLoad) {
     if let (larger, derivation) = largerPrintInMemory(for: load) {
-      let item = workQueue.submit(priority: load.priority) { [self] in
+      let item = workQueue.submit(priority: core.withLock { _ in load.priority }) { [self] in
         if !deliver(load, from: larger, derivation, source: .memory) { beginWithoutMemory(load) }
       }
       return core.withLock { _ in if !load.hasEnded, load.original == nil { load.item = item } }
@@ -98,7 +98,7 @@ extension ImagePipeline {
     guard configuration.diskCache != nil, load.key.policy != .reload, load.key.policy != .noStore,
       !load.key.print.variant.isEmpty, load.key.print.isLasting
     else { return awaitOriginal(of: load) }
-    let item = workQueue.submit(priority: load.priority) { [self] in
+    let item = workQueue.submit(priority: core.withLock { _ in load.priority }) { [self] in
       if deliverStoredPrint(load) || deliverFromLargerStoredPrint(load) { return }
       awaitOriginal(of: load, isOnWorkThread: true)
     }
@@ -142,7 +142,9 @@ extension ImagePipeline {
   func use(_ original: Original, for waiter: any OriginalWaiter, isOnWorkThread: Bool) {
     if let load = waiter as? PrintLoad {
       if isOnWorkThread { return makePrint(load, from: original) }
-      let item = workQueue.submit(priority: load.priority) { [self] in makePrint(load, from: original) }
+      let item = workQueue.submit(priority: core.withLock { _ in load.priority }) { [self] in
+        makePrint(load, from: original)
+      }
       core.withLock { _ in if !load.hasEnded, load.cancellation == nil { load.item = item } }
     } else if let load = waiter as? DataLoad {
       finish(load, with: .success(original))

@@ -54,7 +54,7 @@ extension ImagePipeline {
   }
 
   func submit(_ load: OriginalLoad, _ work: @escaping @Sendable () -> Void) {
-    let item = workQueue.submit(priority: load.priority, work)
+    let item = workQueue.submit(priority: core.withLock { _ in load.priority }, work)
     core.withLock { _ in if case .working = load.phase { load.item = item } }
   }
 
@@ -146,8 +146,11 @@ extension ImagePipeline {
   }
 
   private func startDownload(of load: OriginalLoad) {
-    guard var request = core.withLock({ _ in load.asking }) else { return }
-    request.priority = load.priority
+    let asking = core.withLock { _ -> HTTPRequest? in
+      load.asking?.priority = load.priority
+      return load.asking
+    }
+    guard let request = asking else { return }
     if case .closure(let body) = load.request.localSource { return run(body, for: load) }
     guard let delegate = currentDelegate else { return send(request, for: load) }
     let hook = Task { [self, request] in

@@ -39,11 +39,11 @@ import Testing
         fault, writer, [folder.path, "\(round)", "12", "20000", "20"],
         in: ["", "/v1", "/v1/images"].map { folder.path + $0 })
       let status = await program.ended()
-      // A cache never ends its program.
+      // A cache never ends its program. Closing is what the loader of its libraries does too, and that one does.
       if fault.what == "SIGKILL" {
         #expect([0, 137].contains(status), "\(fault): \(status)")
       } else {
-        #expect(status == 0, "\(fault): \(status)")
+        #expect(status == 0 || fault.calls == "close" && status == 127, "\(fault): \(status)")
       }
       if round % 4 == 3 || FaultyCalls.isWhole { expectInOrder(folder.path, "\(fault)") }
     }
