@@ -137,7 +137,9 @@ import Testing
       #expect(try tool.info(file).profile == name)
       #expect(try tool.info(file).displaySize.width == 20)
     }
-    #expect(try await tool("thumbnail", "a.jpg", "-o", "no.png", "--keep-profile").status == 2)
+    // Under a sanitizer nothing is decoded in a worker.
+    let refusal: Int32 = Sanitizer.isOn ? 0 : 2
+    #expect(try await tool("thumbnail", "a.jpg", "-o", "no.png", "--keep-profile").status == refusal)
     #expect(try await tool("thumbnail", "a.jpg", "-o", "two.png", "--size", "20").status == 0)
     #expect(try tool.info("two.png").profile == nil)
   }
