@@ -103,6 +103,7 @@ struct FakeWorker {
       picture.offset = numbers[2]
     case "original": picture.originalSize = PixelSize(width: numbers[0], height: numbers[1])
     case "die":
+      signal(Int32(numbers[0]), SIG_DFL)  // A sanitizer has a handler of its own.
       raise(Int32(numbers[0]))
       while true { pause() }
     case "leave": _exit(Int32(numbers[0]))
