@@ -146,7 +146,11 @@ import Testing
     let tasks = sizes.map {
       fixture.pipeline.task(for: ImageRequest(identifier: "row 7", targetSize: $0, load: load))
     }
-    opener.yield()
+    // Two prints, of which one has two tasks.
+    while fixture.pipeline.core.withLock({ $0.originals.values.first?.waiters.count }) != 2 {
+      await Task.yield()
+    }
+    opener.finish()
     for (task, size) in zip(tasks, sizes) { #expect(try await task.response.image.width == Int(size.width)) }
     #expect(calls.load(ordering: .relaxed) == 1)
     struct Refused: Error {}
