@@ -28,6 +28,27 @@ import Testing
     #expect(file.text.hasPrefix("418 (network)\n"))
   }
 
+  /// A pipe, a device and what a link leads to are written into; nothing takes their place.
+  @Test func theOutputStaysWhatItIs() async throws {
+    let server = try ScriptedServer(routes: ["/x": [.ok(Array("body".utf8))]])
+    let tool = try Tool()
+    let (pipe, link) = (tool.folder.file("pipe").path, tool.folder.file("link").path)
+    #expect(mkfifo(pipe, 0o600) == 0)
+    // Opened for both, so that neither side waits for the other.
+    let reader = open(pipe, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+    defer { close(reader) }
+    #expect(try await tool("get", "-o", "pipe", server.url("/x").absoluteString).status == 0)
+    var bytes = [UInt8](repeating: 0, count: 16)
+    #expect(read(reader, &bytes, 16) == 4)
+    #expect(bytes.prefix(4) == Array("body".utf8)[...])
+
+    try tool.folder.write("old", to: "real")
+    #expect(symlink("real", link) == 0)
+    #expect(try await tool("get", "-o", "link", server.url("/x").absoluteString).status == 0)
+    #expect(try tool.data("real") == Data("body".utf8))
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "real")
+  }
+
   @Test func cacheModesAndRedirects() async throws {
     let server = try ScriptedServer(routes: [
       "/x": [.ok(Array("one".utf8), headers: [("Cache-Control", "max-age=60"), ("ETag", "\"1\"")])],

@@ -57,6 +57,12 @@ extension ImageProcessors {
         throw ImageProcessingError.invalidParameter(
           processor: "resize", reason: "\(target.width)×\(target.height) is no size")
       }
+      let most = ImageDecodingLimits().maximumPixelCount
+      guard geometry.size.pixelCount <= most else {
+        throw ImageProcessingError.invalidParameter(
+          processor: "resize",
+          reason: "\(geometry.size.width)×\(geometry.size.height) is over the limit of \(most) pixels")
+      }
       var crop = (
         x: geometry.cropX, y: geometry.cropY, width: geometry.cropWidth, height: geometry.cropHeight
       )

@@ -106,9 +106,7 @@ enum GetCommand {
 
   private static func write(_ response: SingleRequest.Response, _ arguments: Arguments) throws {
     if let path = arguments["output"] {
-      let url = URL(fileURLWithPath: path)
-      try OutputFolder(path: url.deletingLastPathComponent().path).write(
-        response.body, to: url.lastPathComponent)
+      try OutputFolder.write(response.body, toPath: path)
     }
     if arguments.has("json") {
       Terminal.standardOutput.line(json(response))

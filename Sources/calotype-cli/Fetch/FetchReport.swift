@@ -1,5 +1,6 @@
 import Calotype
 import Foundation
+import Synchronization
 
 /// What became of one row.
 struct FetchResult: Sendable {
@@ -124,6 +125,7 @@ final class LineWriter: Sendable {
       if count < 0, errno == EINTR { continue }
       if count <= 0 {
         state.hasFailed = true
+        if descriptor == 1, errno != EPIPE { Terminal.outputError.store(errno, ordering: .relaxed) }
         break
       }
       at += count

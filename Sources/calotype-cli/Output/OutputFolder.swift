@@ -42,7 +42,10 @@ final class OutputFolder: Sendable {
       }
       return
     }
-    let url = URL(fileURLWithPath: path)
+    // Through a link, `/dev/stdout` among them, the file is written that it leads to.
+    let real = realpath(path, nil)
+    defer { free(real) }
+    let url = URL(fileURLWithPath: real.map { String(cString: $0) } ?? path)
     try OutputFolder(path: url.deletingLastPathComponent().path).write(data, to: url.lastPathComponent)
   }
 

@@ -50,6 +50,10 @@ import Testing
     #expect(throws: ImageProcessingError.self) {
       try ImageProcessors.apply([.resize(width: 0, height: 20)], to: picture)
     }
+    #expect(throws: ImageProcessingError.self, "more pixels than may be") {
+      try ImageProcessors.apply(
+        [.resize(width: 65_535, height: 65_535, mode: .exact, allowsUpscaling: true)], to: picture)
+    }
   }
 
   @Test(arguments: [

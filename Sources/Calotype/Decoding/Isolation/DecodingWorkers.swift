@@ -93,7 +93,8 @@ public final class DecodingWorkers: Sendable {
 
   /// What came of a picture.
   enum Outcome<Value> {
-    case value(Value)
+    // Indirect: optimized by Swift 6.3, an `ImageInfo` comes out of a large enum as garbage.
+    indirect case value(Value)
     case failure(ImageDecodingError)
     /// There is no worker; whether this process may take the picture itself.
     case unavailable(reason: String, mayDecodeHere: Bool)
@@ -103,9 +104,13 @@ public final class DecodingWorkers: Sendable {
   func decode(
     _ data: Data, options: ImageDecodingOptions, isolation: DecodingIsolation, cancellation: CancellationFlag
   ) -> Outcome<ImageContainer> {
-    perform(data, isolation, options.limits, cancellation) {
-      worker, deadline throws(DecodingWorker.Failure) in
-      try worker.decode(data, options: options, cancellation: cancellation, deadline: deadline)
+    perform(data, isolation, options.limits, cancellation) { worker, deadline in
+      do throws(DecodingWorker.Failure) {
+        return .success(
+          try worker.decode(data, options: options, cancellation: cancellation, deadline: deadline))
+      } catch {
+        return .failure(error)
+      }
     }
   }
 
@@ -113,8 +118,12 @@ public final class DecodingWorkers: Sendable {
   func inspect(
     _ data: Data, limits: ImageDecodingLimits, isolation: DecodingIsolation
   ) -> Outcome<ImageInfo> {
-    perform(data, isolation, limits, CancellationFlag()) { worker, deadline throws(DecodingWorker.Failure) in
-      try worker.inspect(data, limits: limits, deadline: deadline)
+    perform(data, isolation, limits, CancellationFlag()) { worker, deadline in
+      do throws(DecodingWorker.Failure) {
+        return .success(try worker.inspect(data, limits: limits, deadline: deadline))
+      } catch {
+        return .failure(error)
+      }
     }
   }
 
@@ -122,8 +131,12 @@ public final class DecodingWorkers: Sendable {
   func readAnimation(
     _ data: Data, limits: ImageDecodingLimits, isolation: DecodingIsolation
   ) -> Outcome<AnimationFacts> {
-    perform(data, isolation, limits, CancellationFlag()) { worker, deadline throws(DecodingWorker.Failure) in
-      try worker.readAnimation(data, limits: limits, deadline: deadline)
+    perform(data, isolation, limits, CancellationFlag()) { worker, deadline in
+      do throws(DecodingWorker.Failure) {
+        return .success(try worker.readAnimation(data, limits: limits, deadline: deadline))
+      } catch {
+        return .failure(error)
+      }
     }
   }
 
@@ -132,17 +145,22 @@ public final class DecodingWorkers: Sendable {
     _ data: Data, options: ImageDecodingOptions, token: UInt64, first: Int, isolation: DecodingIsolation,
     cancellation: CancellationFlag
   ) -> Outcome<[Bitmap]> {
-    perform(data, isolation, options.limits, cancellation) {
-      worker, deadline throws(DecodingWorker.Failure) in
-      try worker.decodeFrames(
-        data, options: options, token: token, first: first, cancellation: cancellation, deadline: deadline)
+    perform(data, isolation, options.limits, cancellation) { worker, deadline in
+      do throws(DecodingWorker.Failure) {
+        return .success(
+          try worker.decodeFrames(
+            data, options: options, token: token, first: first, cancellation: cancellation,
+            deadline: deadline))
+      } catch {
+        return .failure(error)
+      }
     }
   }
 
   private func perform<Value>(
     _ data: Data, _ isolation: DecodingIsolation, _ limits: ImageDecodingLimits,
     _ cancellation: CancellationFlag,
-    _ work: (DecodingWorker, _ deadline: UInt64) throws(DecodingWorker.Failure) -> Value
+    _ work: (DecodingWorker, _ deadline: UInt64) -> Result<Value, DecodingWorker.Failure>
   ) -> Outcome<Value> {
     if data.isEmpty { return .failure(.empty) }
     if pool.remembers(killer: data) { return .failure(.decoderDiedBefore) }
@@ -164,11 +182,11 @@ public final class DecodingWorkers: Sendable {
     // The worker keeps to the limit on processor time by itself, where it still can.
     let seconds = min(configuration.deadline, limits.maximumSeconds * 2 + 1)
     let deadline = monotonicNanoseconds() &+ UInt64(seconds > 0 ? min(seconds, 1e9) * 1e9 : 0)
-    do throws(DecodingWorker.Failure) {
-      let value = try work(worker, deadline)
+    switch work(worker, deadline) {
+    case .success(let value):
       pool.give(back: worker, isUsable: true)
       return .value(value)
-    } catch {
+    case .failure(let error):
       return .failure(settle(error, worker, data, seconds))
     }
   }

@@ -29,7 +29,8 @@ package enum WorkerReply: Equatable {
   /// The delays of an animation's frames lie in the output, 4 bytes each, and what else its header says.
   case animation(sequence: UInt32, ImageInfo, delayCount: Int)
   /// What the header says.
-  case info(sequence: UInt32, ImageInfo)
+  // Indirect: optimized by Swift 6.3, an `ImageInfo` comes out of a large enum as garbage.
+  indirect case info(sequence: UInt32, ImageInfo)
   /// There is no picture.
   case failure(sequence: UInt32, ImageDecodingError)
   /// The output is too small for the picture.
