@@ -9,13 +9,16 @@ func system(_ name: String, pkgConfig: String?, apt: String, brew: String) -> Ta
     providers: [.apt([apt]), .brew([brew])])
 }
 
-// Debian's libavif.pc and libjxl.pc ask for defines that SwiftPM refuses with a warning; their headers lie where
-// the compiler looks anyway.
-#if os(Linux)
-  let avifPkgConfig: String? = nil, jxlPkgConfig: String? = nil
-#else
-  let avifPkgConfig: String? = "libavif", jxlPkgConfig: String? = "libjxl"
-#endif
+/// The pkg-config name of a library whose headers lie on Linux where the compiler looks anyway, and whose .pc file
+/// there asks for what must not be: to link what is loaded late (CLateLibraries, CLateToolLibraries), or, Debian's
+/// libjxl.pc, for defines that SwiftPM refuses with a warning.
+func elsewhereThanOnLinux(_ name: String) -> String? {
+  #if os(Linux)
+    nil
+  #else
+    name
+  #endif
+}
 
 // Half of the time that `calotype --version` takes goes into finding the symbols of Swift's and Foundation's
 // shared libraries. The flags are the programs' alone: a package that depends on the library never meets them.
@@ -53,41 +56,53 @@ let package = Package(
     .trait(name: "TIFF", description: "Decode TIFF pictures with libtiff."),
   ],
   targets: [
-    system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev", brew: "curl"),
+    system("CCurl", pkgConfig: elsewhereThanOnLinux("libcurl"), apt: "libcurl4-openssl-dev", brew: "curl"),
     system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev", brew: "sqlite"),
     system("CXXHash", pkgConfig: "libxxhash", apt: "libxxhash-dev", brew: "xxhash"),
     system("CJPEG", pkgConfig: "libjpeg", apt: "libjpeg62-turbo-dev", brew: "jpeg-turbo"),
     system("CPNG", pkgConfig: "libpng", apt: "libpng-dev", brew: "libpng"),
     system("CWebP", pkgConfig: "libwebp", apt: "libwebp-dev", brew: "webp"),
     system("CGIF", pkgConfig: "libgif", apt: "libgif-dev", brew: "giflib"),
-    system("CAVIF", pkgConfig: avifPkgConfig, apt: "libavif-dev", brew: "libavif"),
+    system("CAVIF", pkgConfig: elsewhereThanOnLinux("libavif"), apt: "libavif-dev", brew: "libavif"),
     system("CLCMS2", pkgConfig: "lcms2", apt: "liblcms2-dev", brew: "little-cms2"),
     system("CHEIF", pkgConfig: "libheif", apt: "libheif-dev", brew: "libheif"),
-    system("CJXL", pkgConfig: jxlPkgConfig, apt: "libjxl-dev", brew: "jpeg-xl"),
+    system("CJXL", pkgConfig: elsewhereThanOnLinux("libjxl"), apt: "libjxl-dev", brew: "jpeg-xl"),
     system("CTIFF", pkgConfig: "libtiff-4", apt: "libtiff-dev", brew: "libtiff"),
-    system("CCairo", pkgConfig: "cairo", apt: "libcairo2-dev", brew: "cairo"),
+    system("CCairo", pkgConfig: elsewhereThanOnLinux("cairo"), apt: "libcairo2-dev", brew: "cairo"),
     system("CChafa", pkgConfig: "chafa", apt: "libchafa-dev", brew: "chafa"),
     .systemLibrary(name: "CSystem", path: "Sources/System/CSystem"),
-    system("CCrypto", pkgConfig: "libcrypto", apt: "libssl-dev", brew: "openssl@3"),
+    system("CCrypto", pkgConfig: elsewhereThanOnLinux("libcrypto"), apt: "libssl-dev", brew: "openssl@3"),
     .target(name: "CJPEGDecode", dependencies: ["CJPEG"], path: "Sources/Shims/CJPEGDecode"),
     .target(name: "CJPEGEncode", dependencies: ["CJPEG"], path: "Sources/Shims/CJPEGEncode"),
     .target(
       name: "CPNGDecode", dependencies: ["CPNG"], path: "Sources/Shims/CPNGDecode",
       linkerSettings: [.linkedLibrary("z")]),
     .target(name: "CPNGEncode", dependencies: ["CPNG"], path: "Sources/Shims/CPNGEncode"),
+    .target(
+      name: "CLateLibraries", path: "Sources/Shims/CLateLibraries",
+      linkerSettings: [
+        .linkedLibrary("avif", .when(platforms: [.macOS])),
+        .linkedLibrary("curl", .when(platforms: [.macOS])),
+      ]),
+    .target(
+      name: "CLateToolLibraries", dependencies: ["CLateLibraries"], path: "Sources/Shims/CLateToolLibraries",
+      linkerSettings: [
+        .linkedLibrary("cairo", .when(platforms: [.macOS])),
+        .linkedLibrary("crypto", .when(platforms: [.macOS])),
+      ]),
     .target(name: "CSandbox", path: "Sources/Shims/CSandbox"),
     .target(
       name: "Calotype",
       dependencies: [
         "CCurl", "CSQLite", "CXXHash", "CWebP", "CAVIF", "CGIF", "CLCMS2", "CJPEGDecode", "CJPEGEncode",
-        "CPNGDecode", "CPNGEncode", "CSandbox", "CSystem",
+        "CPNGDecode", "CPNGEncode", "CLateLibraries", "CSandbox", "CSystem",
         .target(name: "CHEIF", condition: .when(traits: ["HEIF"])),
         .target(name: "CJXL", condition: .when(traits: ["JXL"])),
         .target(name: "CTIFF", condition: .when(traits: ["TIFF"])),
       ]),
     .executableTarget(
       name: "calotype-cli",
-      dependencies: ["Calotype", "CCairo", "CChafa", "CCrypto", "CSystem", "CXXHash"],
+      dependencies: ["Calotype", "CCairo", "CChafa", "CCrypto", "CLateToolLibraries", "CSystem", "CXXHash"],
       linkerSettings: toolLinkerSettings),
     .executableTarget(
       name: "calotype-decoder", dependencies: ["Calotype"], linkerSettings: toolLinkerSettings),
@@ -103,7 +118,7 @@ let package = Package(
     .executableTarget(
       name: "print-gallery",
       dependencies: ["Calotype", "CCairo"],
-      path: "Benchmarks/PrintGallery"),
+      path: "Benchmarks/PrintGallery", linkerSettings: [.linkedLibrary("cairo")]),
     .executableTarget(
       name: "cache-writer",
       dependencies: ["Calotype"],

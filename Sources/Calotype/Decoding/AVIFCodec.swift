@@ -1,4 +1,5 @@
 import CAVIF
+import CLateLibraries
 
 /// AVIF through libavif, on one thread.
 ///
@@ -88,6 +89,9 @@ final class AVIFReader {
 
   /// Reads the header.
   init(_ view: ByteView, maximumPixelCount: Int) throws(ImageDecodingError) {
+    if let problem = calotype_load_avif() {
+      throw .unsupported(format: "AVIF", reason: String(cString: problem))
+    }
     guard let decoder = avifDecoderCreate() else { throw .outOfMemory(PixelSize(width: 0, height: 0)) }
     self.decoder = decoder
     decoder.pointee.maxThreads = 1

@@ -8,6 +8,7 @@ final class AVIFAnimationWriter: AnimationWriting {
   private let hasAlpha: Bool
 
   init(_ options: ImageEncodingOptions, hasAlpha: Bool) throws(ImageEncodingError) {
+    try AVIFEncoder.load()
     guard let encoder = avifEncoderCreate() else { throw .failed(.avif, reason: "out of memory") }
     self.encoder = encoder
     self.options = options

@@ -1,4 +1,5 @@
 import CAVIF
+import CLateLibraries
 import Foundation
 
 /// AVIF through libavif and libaom, on the caller's thread.
@@ -9,6 +10,11 @@ enum AVIFEncoder {
     let image = try image(of: bitmap, hasAlpha: !bitmap.isOpaque, options, cancellation)
     defer { avifImageDestroy(image) }
     return try write(image, options, cancellation)
+  }
+
+  /// Loads libavif, before anything else here.
+  static func load() throws(ImageEncodingError) {
+    if let problem = calotype_load_avif() { throw .failed(.avif, reason: String(cString: problem)) }
   }
 
   /// A still picture's file.
@@ -30,6 +36,7 @@ enum AVIFEncoder {
   static func image(
     of bitmap: Bitmap, hasAlpha: Bool, _ options: ImageEncodingOptions, _ cancellation: CancellationFlag
   ) throws(ImageEncodingError) -> UnsafeMutablePointer<avifImage> {
+    try load()
     guard let image = avifImageCreate(UInt32(bitmap.width), UInt32(bitmap.height), 8, layout(options)) else {
       throw .failed(.avif, reason: "out of memory")
     }

@@ -67,6 +67,7 @@ extension ImageEncoder {
   private static func encodeAVIF(
     _ bitmap: DeepBitmap, _ options: ImageEncodingOptions, _ cancellation: CancellationFlag
   ) throws(ImageEncodingError) -> Data {
+    try AVIFEncoder.load()
     let layout = AVIFEncoder.layout(options)
     guard let image = avifImageCreate(UInt32(bitmap.width), UInt32(bitmap.height), 10, layout),
       let pixels = try? Canvas(PixelSize(width: bitmap.width * 2, height: bitmap.height))

@@ -1,4 +1,5 @@
 import CCurl
+import CLateLibraries
 import Foundation
 
 /// Carries wishes from any thread to the one thread that libcurl runs on.
@@ -24,17 +25,22 @@ final class CurlEngine: Sendable {
   let configuration: CurlTransport.Configuration
   /// Says where names lead in place of the system, for tests.
   let lookup: CurlTransport.Lookup?
-  // Sound to share: it is used on the engine's thread alone, but for curl_multi_wakeup, which any thread
-  // may call; and it is freed when nobody holds the engine any more.
-  nonisolated(unsafe) let multi: UnsafeMutableRawPointer?
+  // Sound to share: the engine's thread makes it before it sleeps for the first time and uses it alone, but
+  // for curl_multi_wakeup, which is called only while it sleeps; and it is freed when nobody holds the engine
+  // any more.
+  nonisolated(unsafe) private(set) var multi: UnsafeMutableRawPointer?
   private let inbox = Lock(Inbox())
 
-  private static let isLibraryReady: Bool = calotype_curl_global_init() == CURLE_OK
+  /// What keeps libcurl from being used; nil where nothing does.
+  static let problem: String? = {
+    if let problem = calotype_load_curl() { return String(cString: problem) }
+    let code = calotype_curl_global_init()
+    return code == CURLE_OK ? nil : "libcurl cannot be used: \(String(cString: curl_easy_strerror(code)))"
+  }()
 
   init(configuration: CurlTransport.Configuration, lookup: CurlTransport.Lookup?) {
     self.configuration = configuration
     self.lookup = lookup
-    multi = CurlEngine.isLibraryReady ? curl_multi_init() : nil
   }
 
   deinit { if let multi { curl_multi_cleanup(multi) } }
@@ -81,11 +87,36 @@ final class CurlEngine: Sendable {
   private func startThread() {
     let thread = Thread { [self] in
       Self.blockSignals()
-      CurlLoop(engine: self).run()
+      // Here, for what is in the cache needs neither.
+      if Self.problem == nil { multi = curl_multi_init() }
+      guard let multi else { return refuse() }
+      CurlLoop(engine: self, multi: multi).run()
     }
     thread.name = "calotype.curl"
     thread.stackSize = 1 << 20
     thread.start()
+  }
+
+  /// Fails all that was asked for. Who comes later starts another thread, and another try.
+  private func refuse() {
+    let message = Self.problem ?? "libcurl has no memory"
+    while let commands = takeLastCommands() {
+      for case .start(let transfer) in commands {
+        transfer.complete(.failure(HTTPTransportError(.other, url: transfer.request.url, message: message)))
+      }
+    }
+  }
+
+  /// Takes all wishes; nil where there are none, and the thread counts as ended.
+  private func takeLastCommands() -> [Command]? {
+    inbox.withLock { inbox in
+      guard !inbox.commands.isEmpty else {
+        inbox.isStarted = false
+        return nil
+      }
+      defer { inbox.commands = [] }
+      return inbox.commands
+    }
   }
 
   /// Keeps signals off this thread. A write to a closed connection raises SIGPIPE in the thread that

@@ -6,7 +6,7 @@ import Foundation
 final class CurlLoop {
   private let engine: CurlEngine
   private let configuration: CurlTransport.Configuration
-  private let multi: UnsafeMutableRawPointer?
+  private let multi: UnsafeMutableRawPointer
   private var scheduler: TransferScheduler<CurlTransfer>
   private var commands: [CurlEngine.Command] = []
   private var running: [CurlHandle] = []
@@ -18,10 +18,10 @@ final class CurlLoop {
   /// The time at the start of this turn, so that callbacks need not read the clock.
   private(set) var now: UInt64 = 0
 
-  init(engine: CurlEngine) {
+  init(engine: CurlEngine, multi: UnsafeMutableRawPointer) {
     self.engine = engine
     configuration = engine.configuration
-    multi = engine.multi
+    self.multi = multi
     scheduler = TransferScheduler(limits: .init(configuration))
     let connections = Int(max(configuration.maximumConcurrentTransfers, 8) * 2)
     calotype_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, connections)

@@ -1,4 +1,4 @@
-package import CGtk
+import CGtk
 internal import Calotype
 
 extension RemotePicture {

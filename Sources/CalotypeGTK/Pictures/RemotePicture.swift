@@ -1,4 +1,4 @@
-public import CGtk
+import CGtk
 internal import CGtkObjects
 public import Calotype
 public import Foundation

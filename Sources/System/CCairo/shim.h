@@ -1,1 +1,5 @@
+#if defined(__linux__)
+#include <cairo/cairo.h>
+#else
 #include <cairo.h>
+#endif

@@ -29,10 +29,12 @@ enum DoctorCommand {
     guard let cache = try Session.diskCache(arguments) else { return 1 }
     let info = cache.info
     let isolation = Session.decoder(.whenAvailable).status
+    let problems = libraryProblems
     let facts: [(String, String)] = [
       ("version", CalotypeVersion.string), ("system", ProcessInfo.processInfo.operatingSystemVersionString),
       ("processors", "\(ProcessInfo.processInfo.activeProcessorCount)"),
-      ("cairo", String(cString: cairo_version_string())),
+      ("libraries", problems.isEmpty ? "ok" : problems.joined(separator: "; ")),
+      ("cairo", cairoVersion ?? "missing"),
       ("chafa", "\(CHAFA_MAJOR_VERSION).\(CHAFA_MINOR_VERSION).\(CHAFA_MICRO_VERSION)"),
       ("decodes", ImageDecoder.supportedFormats.map(\.rawValue).joined(separator: " ")),
       ("encodes", ImageEncoder.formats.map(\.rawValue).joined(separator: " ")),
@@ -48,7 +50,7 @@ enum DoctorCommand {
       var json = JSONText()
       for (name, value) in facts { json.add(name, value) }
       json.add("sandbox", json: "[\(isolation.holding.map { "\"\($0.rawValue)\"" }.joined(separator: ","))]")
-      json.add("ok", cacheProblem == nil)
+      json.add("ok", cacheProblem == nil && problems.isEmpty)
       Terminal.standardOutput.line(json.object)
     } else {
       for (name, value) in facts {
@@ -56,7 +58,20 @@ enum DoctorCommand {
           Escaping.displaySafe(name.replacing("_", with: " ").padded(to: 20) + value))
       }
     }
-    return cacheProblem == nil ? 0 : 1
+    return cacheProblem == nil && problems.isEmpty ? 0 : 1
+  }
+
+  private static var cairoVersion: String? {
+    (try? ToolLibrary.cairo.load()).map { String(cString: cairo_version_string()) }
+  }
+
+  /// What keeps the libraries that are loaded when they are needed from being used.
+  private static var libraryProblems: [String] {
+    var problems = LateLibraries.problems
+    for library in [ToolLibrary.cairo, .crypto] {
+      do { try library.load() } catch { problems.append(error.message) }
+    }
+    return problems
   }
 
   /// What says that memory is short.

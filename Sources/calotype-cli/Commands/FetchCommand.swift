@@ -51,12 +51,14 @@ enum FetchCommand {
     let session = try Session(arguments)
     let lists = try lists(arguments, options, session)
     let isQuiet = arguments.has("quiet"), isJSON = arguments.has("json")
+    // For the checksums in the report.
+    if isJSON || arguments.has("report") { try ToolLibrary.crypto.load() }
     let interruption = Interruption()
     let progress = ProgressBar(isQuiet: isQuiet || isJSON)
     let sheet = try arguments["sheet"].map { path -> any ContactSheet in
       let title = lists.count == 1 ? lists[0].name : "\(lists.count) lists"
       return path.lowercased().hasSuffix(".png")
-        ? PNGSheet(path: path, title: title) : try HTMLSheet(path: path, title: title)
+        ? try PNGSheet(path: path, title: title) : try HTMLSheet(path: path, title: title)
     }
     let job = FetchJob(
       FetchJob.Parts(

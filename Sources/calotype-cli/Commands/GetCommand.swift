@@ -49,7 +49,7 @@ enum GetCommand {
     guard arguments.operands.count == 1 else { throw UsageError("get takes one URL") }
     let request = try request(arguments, url: try Arguments.address(arguments.operands[0]))
     let exchange = SingleRequest(
-      transport: LazyTransport(configuration: try Session.transportConfiguration(arguments)),
+      transport: CurlTransport(configuration: try Session.transportConfiguration(arguments)),
       cache: try Session.diskCache(arguments), mode: try arguments.cachePolicy(),
       followsRedirects: !arguments.has("no-follow"),
       retries: try arguments.integer("retries", in: 0...100) ?? 0)

@@ -165,7 +165,7 @@ final class FetchJob: Sendable {
         result.file = file
       }
       result.bytes = picture.data?.count ?? picture.metrics.originalByteCount
-      if isReported { result.sha256 = picture.data.map(Digest.sha256) }
+      if isReported { result.sha256 = picture.data.flatMap(Digest.sha256) }
       let received = picture.source == .network ? picture.metrics.originalByteCount : 0
       finish(result, picture: picture.bitmap, received: received)
       return .done(

@@ -7,7 +7,8 @@ final class PNGSheet: ContactSheet {
   private let title: String
   private let cells = Lock<[SheetCell]>([])
 
-  init(path: String, title: String) {
+  init(path: String, title: String) throws(Failure) {
+    try ToolLibrary.cairo.load()
     self.path = path
     self.title = title
   }

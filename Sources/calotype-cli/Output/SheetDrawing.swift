@@ -1,7 +1,7 @@
 import CCairo
 import Calotype
 
-/// Draws the grid of a contact sheet with cairo.
+/// Draws the grid of a contact sheet with cairo, which its user has loaded.
 struct SheetDrawing {
   var title: String
   var summary: String

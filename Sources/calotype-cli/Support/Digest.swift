@@ -4,8 +4,9 @@ import Foundation
 
 /// Checksums.
 enum Digest {
-  /// SHA-256: 32 bytes.
-  static func sha256(_ data: Data) -> [UInt8] {
+  /// SHA-256: 32 bytes; nil where ``ToolLibrary/crypto`` cannot be loaded.
+  static func sha256(_ data: Data) -> [UInt8]? {
+    guard (try? ToolLibrary.crypto.load()) != nil else { return nil }
     var digest = [UInt8](repeating: 0, count: 32)
     data.withUnsafeBytes { bytes in
       _ = SHA256(bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, &digest)

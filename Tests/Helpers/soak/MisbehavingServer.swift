@@ -111,7 +111,7 @@ struct Measures: CustomStringConvertible, Sendable {
     var last = now()
     for _ in 0..<20 {
       try? await Task.sleep(for: .milliseconds(500))
-      trim?(0)
+      _ = trim?(0)
       let next = now()
       if next.files == last.files, next.threads <= last.threads,
         next.residentBytes >= last.residentBytes - 65_536
