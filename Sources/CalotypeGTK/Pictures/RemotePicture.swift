@@ -1,4 +1,4 @@
-import CGtk
+internal import CGtk
 internal import CGtkObjects
 public import Calotype
 public import Foundation

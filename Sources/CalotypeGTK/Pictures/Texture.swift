@@ -1,4 +1,4 @@
-import CGtk
+internal import CGtk
 public import Calotype
 
 /// A bitmap as GTK shows it, without a copy: the texture keeps the bitmap's own memory alive, so what a memory
