@@ -12,7 +12,12 @@ extension ImageRequest {
     let address = normalizedAddress(text) + partition
     if headers.isEmpty { return address }
     // A space cannot stand in an address, so no address can be taken for one with headers.
-    let fields = headers.fields.map { "\($0.name.lowercased()):\($0.value)" }.sorted()
+    let secrets = headers.namesOfPossibleSecrets
+    let fields = headers.fields.map { field in
+      let name = field.name.lowercased()
+      // Keys are written to the disk and listed, and no secret is to be found there.
+      return "\(name):\(secrets.contains(name) ? EntryName(key: field.value).path : field.value)"
+    }.sorted()
     return address + " {" + fields.joined(separator: "\n") + "}"
   }
 

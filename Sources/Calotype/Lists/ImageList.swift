@@ -55,7 +55,7 @@ public struct ImageList: AsyncSequence, Sendable {
     url: URL, headers: HTTPHeaders = [], transport: any HTTPTransport = CurlTransport.shared,
     options: ImageListOptions = .init()
   ) {
-    self.init(name: url.absoluteString, origin: .address(url, headers, transport), options: options)
+    self.init(name: url.displayText, origin: .address(url, headers, transport), options: options)
   }
 
   /// A service that gives its rows page by page. A page is asked for when the rows before it have been read.
@@ -63,7 +63,7 @@ public struct ImageList: AsyncSequence, Sendable {
     pages: ImageListPages, transport: any HTTPTransport = CurlTransport.shared,
     options: ImageListOptions = .init()
   ) {
-    self.init(name: pages.address, origin: .pages(pages, transport), options: options)
+    self.init(name: Escaping.address(pages.address), origin: .pages(pages, transport), options: options)
   }
 
   /// A format of the program's own.
@@ -98,6 +98,9 @@ public struct ImageList: AsyncSequence, Sendable {
     private var cursor: ImageListCursor?
     private var hasEnded = false
     private var rowCount = 0
+    /// Whether a row had the field that the options name for the title: where none has, the name is most likely
+    /// mistyped.
+    package private(set) var hasMetTitleKey = false
     private var page: Int
     private var pageHasRows = false
 
@@ -140,6 +143,7 @@ public struct ImageList: AsyncSequence, Sendable {
       guard let cursor else { return }
       next = 0
       batch = try await cursor.batch()
+      if cursor.hasMetTitleKey { hasMetTitleKey = true }
       rowCount += batch.count
       let limit = list.options.limits.maximumRowCount
       if rowCount > limit {
@@ -167,9 +171,14 @@ public struct ImageList: AsyncSequence, Sendable {
         if let last = pages.lastPage, page > last { return nil }
         return try await pages.open(page, transport: transport, options: list.options)
       case .address(let url, let headers, let transport):
-        let download = try await ImageListDownload.download(
-          url, name: list.name, headers: headers, transport: transport,
-          limit: list.options.limits.maximumDownloadLength)
+        let download: ImageListDownload
+        do throws(ImageListDownload.Failure) {
+          download = try await ImageListDownload.download(
+            url, name: list.name, headers: headers, transport: transport,
+            limit: list.options.limits.maximumDownloadLength)
+        } catch {
+          throw error.error
+        }
         return ImageListCursor(
           ImageListFields(list.options, listName: list.name, listURL: download.url),
           source: { download.source }, name: list.name, options: list.options)

@@ -11,6 +11,7 @@ final class ImageListCursor: @unchecked Sendable {
   private var fields: ImageListFields
   private let page: Int?
   private var failure: ImageListError?
+  private let titleKeyIsMet = Lock(false)
 
   private static let batchSize = 256
 
@@ -56,9 +57,13 @@ final class ImageListCursor: @unchecked Sendable {
     return try result.get()
   }
 
+  /// Whether a row so far had the field that the options name for the title.
+  var hasMetTitleKey: Bool { titleKeyIsMet.withLock { $0 } }
+
   private func read() -> Result<[ImageListRow], ImageListError> {
     if let failure { return .failure(failure) }
     var rows: [ImageListRow] = []
+    defer { if fields.hasMetTitleKey { titleKeyIsMet.withLock { $0 = true } } }
     do throws(ImageListError) {
       let reader = if let reader { reader } else { try make() }
       self.reader = reader

@@ -13,11 +13,18 @@ struct ImageListDownload {
   /// Its bytes.
   var source: FileDescriptorSource
 
+  /// Why a list was not downloaded.
+  struct Failure: Swift.Error {
+    var error: ImageListError
+    /// How the try ended, where that was for the server or the way to it to say.
+    var outcome: RetryPolicy.Outcome?
+  }
+
   /// Downloads a list. Redirects are followed, up to 10; the headers given stay with the first origin, since
   /// they may hold secrets.
   static func download(
     _ url: URL, name: String, headers: HTTPHeaders = [], transport: any HTTPTransport, limit: Int
-  ) async throws(ImageListError) -> ImageListDownload {
+  ) async throws(Failure) -> ImageListDownload {
     let receiver = try ListReceiver(name: name)
     var request = HTTPRequest(url: url, headers: headers, priority: .high, maximumResponseSize: limit)
     if request.headers["Accept"] == nil { request.headers["Accept"] = "*/*" }
@@ -25,7 +32,9 @@ struct ImageListDownload {
     options.secretHeaderNames = headers.namesOfPossibleSecrets
     let head = try await receiver.receive(request, options: options, client: HTTPClient(transport: transport))
     guard (200...299).contains(head.status) else {
-      throw ImageListError(list: name, reason: "the server answered \(head.status)")
+      throw Failure(
+        error: ImageListError(list: name, reason: "the server answered \(head.status)"),
+        outcome: .response(status: head.status, headers: head.headers))
     }
     return ImageListDownload(url: head.url, source: try receiver.takeSource())
   }
@@ -43,7 +52,7 @@ extension HTTPHeaders {
 private final class ListReceiver: HTTPReceiver {
   private struct State {
     var head: HTTPResponseHead?
-    var failure: ImageListError?
+    var failure: ImageListDownload.Failure?
     var continuation: UnsafeContinuation<Void, Never>?
     var transfer: (any HTTPTransfer)?
     var isCancelled = false
@@ -53,10 +62,11 @@ private final class ListReceiver: HTTPReceiver {
   private let descriptor: Int32
   private let state = Lock(State())
 
-  init(name: String) throws(ImageListError) {
+  init(name: String) throws(ImageListDownload.Failure) {
     self.name = name
     guard let file = tmpfile() else {
-      throw ImageListError(list: name, reason: "no temporary file for the list: \(systemMessage(errno))")
+      throw ImageListDownload.Failure(
+        error: ImageListError(list: name, reason: "no temporary file for the list: \(systemMessage(errno))"))
     }
     descriptor = dup(fileno(file))
     fclose(file)
@@ -66,7 +76,7 @@ private final class ListReceiver: HTTPReceiver {
 
   func receive(
     _ request: HTTPRequest, options: HTTPClient.Options, client: HTTPClient
-  ) async throws(ImageListError) -> HTTPResponseHead {
+  ) async throws(ImageListDownload.Failure) -> HTTPResponseHead {
     await withTaskCancellationHandler {
       await withUnsafeContinuation { continuation in
         state.withLock { $0.continuation = continuation }
@@ -88,15 +98,18 @@ private final class ListReceiver: HTTPReceiver {
       return (state.head, state.failure)
     }
     if let failure { throw failure }
-    guard let head else { throw ImageListError(list: name, reason: "the server gave no response") }
+    guard let head else {
+      throw ImageListDownload.Failure(
+        error: ImageListError(list: name, reason: "the server gave no response"))
+    }
     return head
   }
 
   /// The file from its start.
-  func takeSource() throws(ImageListError) -> FileDescriptorSource {
+  func takeSource() throws(ImageListDownload.Failure) -> FileDescriptorSource {
     let copy = dup(descriptor)
     guard copy >= 0, lseek(copy, 0, SEEK_SET) == 0 else {
-      throw ImageListError(list: name, reason: systemMessage(errno))
+      throw ImageListDownload.Failure(error: ImageListError(list: name, reason: systemMessage(errno)))
     }
     return FileDescriptorSource(descriptor: copy, closes: true, name: name)
   }
@@ -112,7 +125,7 @@ private final class ListReceiver: HTTPReceiver {
       guard count > 0 else {
         let error = ImageListError(list: name, reason: "the list could not be kept: \(systemMessage(errno))")
         state.withLock { state in
-          state.failure = error
+          state.failure = ImageListDownload.Failure(error: error)
           return state.transfer
         }?.cancel()
         return
@@ -124,7 +137,8 @@ private final class ListReceiver: HTTPReceiver {
   func didComplete(_ result: Result<HTTPTransferMetrics, HTTPTransportError>) {
     let continuation = state.withLock { state in
       if case .failure(let error) = result, state.failure == nil {
-        state.failure = ImageListError(list: name, reason: error.message)
+        state.failure = ImageListDownload.Failure(
+          error: ImageListError(list: name, reason: error.message), outcome: .failure(error.code))
       }
       defer { state.continuation = nil }
       return state.continuation

@@ -12,6 +12,8 @@ struct ImageListFields {
   private let baseURL: URL?
   private let listName: String
   private let maximumTitleLength: Int
+  /// Whether a row had the field that was named for the title.
+  private(set) var hasMetTitleKey = false
   /// What each name means that has been met, since the same names come in every row.
   private var meanings: [String: Meaning?] = [:]
 
@@ -48,18 +50,20 @@ struct ImageListFields {
       .problem(ImageListProblem(list: listName, place: place, reason: reason))
     }
     guard let image = chosen[Role.image.rawValue] else {
-      if let imageKey { return problem("has no \(imageKey)") }
+      guard !fields.isEmpty else { return problem("has no address: it is empty, or all its values are") }
       let names = fields.prefix(8).map { String($0.name.prefix(40)) }.joined(separator: ", ")
-      return problem("has no address (its fields are: \(names)); name the address's field with --image-key")
+      if let imageKey { return problem("has no \(imageKey) (its fields with a value are: \(names))") }
+      return problem(
+        "has no address (its fields with a value are: \(names)); name the address's field with --image-key")
     }
     let address = fields[image].value.trimmingWhitespace()
     guard !address.isEmpty else { return problem("its address is empty") }
     guard let url = URL(string: address, relativeTo: baseURL)?.absoluteURL else {
-      return problem("\(address.prefix(200)) is not an address")
+      return problem("\(shown(address)) is not an address")
     }
     guard url.scheme != nil else {
       return problem(
-        "\(address.prefix(200)) is a relative address, and the list has no address of its own: give --base-url"
+        "\(shown(address)) is a relative address, and the list has no address of its own: give --base-url"
       )
     }
     let title = chosen[Role.title.rawValue].map { fields[$0].value } ?? ""
@@ -73,6 +77,8 @@ struct ImageListFields {
         place: place))
   }
 
+  private func shown(_ address: String) -> Substring { Escaping.address(address).prefix(200) }
+
   private func cut(_ text: String) -> String {
     // Most are far shorter; counting characters is slow.
     guard text.utf8.count > maximumTitleLength, text.count > maximumTitleLength else { return text }
@@ -81,8 +87,9 @@ struct ImageListFields {
 
   /// The last part of an address, without its extension: a name where a list gives none.
   static func title(of url: URL) -> String {
-    let path = url.path
-    let last = path.split(separator: "/").last.map(String.init) ?? url.host ?? url.absoluteString
+    let text = url.absoluteString
+    if Escaping.isDataAddress(text) { return Escaping.dataAddressName(text) }
+    let last = url.path.split(separator: "/").last.map(String.init) ?? url.host ?? Escaping.address(text)
     guard let dot = last.lastIndex(of: "."), dot > last.startIndex,
       last.distance(from: dot, to: last.endIndex) <= 6
     else { return last }
@@ -95,6 +102,7 @@ struct ImageListFields {
     var ranks = [Int.max, Int.max, Int.max]
     for (index, field) in fields.enumerated() {
       guard let meaning = meaning(of: field.name) else { continue }
+      if meaning.role == .title, meaning.rank == 0 { hasMetTitleKey = true }
       let role = meaning.role.rawValue
       if meaning.rank < ranks[role] {
         ranks[role] = meaning.rank

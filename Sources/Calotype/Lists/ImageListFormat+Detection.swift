@@ -64,7 +64,9 @@ extension ImageListFormat {
   /// Whether the first line is a header: has a separator, and is no address and no comment.
   private static func looksLikeTable(_ start: [UInt8]) -> Bool {
     let line = String(decoding: start.prefix { $0 != 0x0A }, as: UTF8.self).trimmingWhitespace()
-    guard !line.hasPrefix("#"), !line.contains("://"), !line.hasPrefix("/") else { return false }
+    guard !line.hasPrefix("#"), !line.contains("://"), !line.hasPrefix("/"), !line.hasPrefix("."),
+      !Escaping.isDataAddress(line)
+    else { return false }
     return line.contains(",") || line.contains(";") || line.contains("\t")
   }
 }

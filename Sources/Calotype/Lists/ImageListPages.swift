@@ -8,7 +8,8 @@ public struct ImageListPages: Hashable, Sendable {
   public var firstPage: Int
   /// The last page to ask for; `nil` to go on until a page has no rows.
   public var lastPage: Int?
-  /// How often a page is asked for before it is given up, 3 by default.
+  /// How often a page is asked for before it is given up, 3 by default. What another try does not change, such as
+  /// a page that is not there, is asked for once.
   public var maximumTries: Int
   /// Headers to send, to the pages' own origin alone.
   public var headers: HTTPHeaders
@@ -30,15 +31,17 @@ public struct ImageListPages: Hashable, Sendable {
     _ page: Int, transport: any HTTPTransport, options: ImageListOptions
   ) async throws(ImageListError) -> ImageListCursor {
     guard address.contains("{page}") else {
-      throw ImageListError(list: address, reason: "has no {page} in it, where the page's number is to stand")
+      throw ImageListError(
+        list: Escaping.address(address), reason: "has no {page} in it, where the page's number is to stand")
     }
     guard let url = URL(string: address.replacingOccurrences(of: "{page}", with: String(page))),
       url.scheme != nil
-    else { throw ImageListError(list: address, reason: "is not an absolute address") }
-    let name = url.absoluteString
-    var tries = 0
+    else { throw ImageListError(list: Escaping.address(address), reason: "is not an absolute address") }
+    let name = url.displayText
+    let retry = RetryPolicy(maximumTries: maximumTries)
+    var tries = 0, generator = JitterGenerator()
     while true {
-      do throws(ImageListError) {
+      do throws(ImageListDownload.Failure) {
         let download = try await ImageListDownload.download(
           url, name: name, headers: headers, transport: transport, limit: options.limits.maximumDownloadLength
         )
@@ -47,11 +50,16 @@ public struct ImageListPages: Hashable, Sendable {
           source: { download.source }, name: name, options: options)
       } catch {
         tries += 1
-        if tries >= maximumTries || Task.isCancelled {
-          throw ImageListError(
-            list: name, place: ImageListPlace(page: page), reason: "\(error.reason) (tried \(tries) times)")
+        let decision = error.outcome.map {
+          retry.decision(
+            after: $0, method: "GET", tries: tries, now: wallClockSeconds(), using: &generator)
         }
-        try? await Task.sleep(for: .milliseconds(100 << min(tries, 6)))
+        guard case .retry(let seconds) = decision, !Task.isCancelled else {
+          throw ImageListError(
+            list: name, place: ImageListPlace(page: page),
+            reason: error.error.reason + (tries > 1 ? " (tried \(tries) times)" : ""))
+        }
+        try? await Task.sleep(for: .seconds(seconds))
       }
     }
   }

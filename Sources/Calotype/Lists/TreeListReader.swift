@@ -63,7 +63,7 @@ final class TreeListReader: ImageListReading {
       if token == .beginArray { return }
       let what = Self.describe(token)
       let found =
-        walked.isEmpty ? "the top of the list is \(what)" : "\(walked.joined(separator: ".")) is \(what)"
+        walked.isEmpty ? "the whole list is \(what)" : "\(walked.joined(separator: ".")) is \(what)"
       throw error("\(found), not an array of rows")
     }
     switch token {
@@ -100,7 +100,9 @@ final class TreeListReader: ImageListReading {
     case .beginArray: return true
     case .beginDictionary: break
     case let token:
-      throw error("the top of the list is \(Self.describe(token)); an array of rows is needed")
+      throw error(
+        "the whole list is \(Self.describe(token)); an array of rows is needed, or a dictionary that holds one"
+      )
     }
     var keys: [String] = []
     var depth = 1

@@ -92,6 +92,6 @@ extension ImagePipeline {
     }
 
     /// The address, the stage and the message.
-    public var description: String { "\(url.absoluteString): \(stage.rawValue): \(message)" }
+    public var description: String { "\(url.displayText): \(stage.rawValue): \(message)" }
   }
 }

@@ -13,6 +13,8 @@ import Foundation
 enum LocalSource: Sendable {
   /// A file, by its path.
   case file(String)
+  /// A file of another machine (RFC 8089, section 2), by that machine's name: nothing here can read it.
+  case foreignFile(host: String)
   /// A `data:` address (RFC 2397).
   case dataAddress(String)
   /// The bytes themselves.
@@ -24,7 +26,20 @@ enum LocalSource: Sendable {
   init?(_ url: URL) {
     let text = url.absoluteString
     guard Self.isLocal(text) else { return nil }
-    self = url.isFileURL ? .file(url.path) : .dataAddress(text)
+    if let host = Self.foreignHost(text) {
+      self = .foreignFile(host: host)
+    } else {
+      self = url.isFileURL ? .file(url.path) : .dataAddress(text)
+    }
+  }
+
+  /// The machine that a `file:` address names, where that is not this one: `file:///path` and
+  /// `file://localhost/path` are.
+  static func foreignHost(_ text: String) -> String? {
+    let start = "file://"
+    guard text.prefix(start.count).lowercased() == start else { return nil }
+    let host = text.dropFirst(start.count).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+    return host.isEmpty || host.lowercased() == "localhost" ? nil : String(host)
   }
 
   /// Whether an address is one of `file:` or `data:`.
@@ -46,7 +61,7 @@ enum LocalSource: Sendable {
   static func addressKey(for url: URL) -> String {
     let text = url.absoluteString
     guard !url.isFileURL else {
-      let version = FileVersion(path: url.path).map { " \($0.text)" } ?? ""
+      let version = foreignHost(text) == nil ? FileVersion(path: url.path).map { " \($0.text)" } ?? "" : ""
       return ImageRequest.normalizedAddress(text) + version
     }
     // The address has all the bytes in it: a key of that length would be held for as long as the print is.
@@ -70,6 +85,10 @@ enum LocalSource: Sendable {
     case .file(let path):
       let (data, version) = try Self.readFile(path, limit: limit)
       return (data, key.hasSuffix(" \(version.text)"))
+    case .foreignFile(let host):
+      throw LocalSourceError(
+        "it is a file of another machine, \(Escaping.address("//" + host).dropFirst(2)): only this one's can be read, as file:///path"
+      )
     case .dataAddress(let text): return (try Self.decode(text, limit: limit), true)
     case .bytes(let data): return (try Self.check(data, limit: limit), true)
     case .closure: throw LocalSourceError("nothing has been loaded")

@@ -30,12 +30,16 @@ extension ImageProcessors {
   public static let options: [Option] = [
     Option(
       name: "resize", argument: "WxH[,MODE][,ANCHOR][,up]",
-      summary: "bring to another size, in its place among the processors"
+      summary:
+        "bring to another size, in its place among the processors; MODE is fit, fill or exact, ANCHOR \(anchors)"
     ) { text throws(Invalid) in try resize(text) },
     Option(name: "crop", argument: "X,Y,W,H", summary: "cut a part out, in pixels") { text throws(Invalid) in
       let sides = try numbers(text, count: 4, as: "X,Y,W,H")
-      guard sides.allSatisfy({ $0 == $0.rounded() && abs($0) < 1e9 }), sides[2] > 0, sides[3] > 0 else {
+      guard sides.allSatisfy({ $0 == $0.rounded() }), sides[2] > 0, sides[3] > 0 else {
         throw Invalid(reason: "X, Y, W and H must be whole numbers, W and H over 0")
+      }
+      guard sides.allSatisfy({ abs($0) < 1e9 }) else {
+        throw Invalid(reason: "X, Y, W and H must be under 1000000000: no picture is that large")
       }
       return Crop(x: Int(sides[0]), y: Int(sides[1]), width: Int(sides[2]), height: Int(sides[3]))
     },
@@ -72,9 +76,13 @@ extension ImageProcessors {
       name: "sharpen", argument: "N[,RADIUS]",
       summary: "sharpen; 0 changes nothing, 1 is strong; radius in pixels"
     ) { text throws(Invalid) in
-      let parts = text.split(separator: ",", maxSplits: 1, omittingEmptySubsequences: false)
-      let radius = try parts.count > 1 ? number(String(parts[1]), in: 0...100_000) : 1
-      return Sharpen(amount: try number(String(parts[0]), in: 0...1000), radius: radius)
+      let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+      guard parts.count <= 2 else {
+        throw Invalid(reason: "must be N or N,RADIUS: one number, or two with a comma between them")
+      }
+      let amount = try number(String(parts[0]), in: 0...1000, called: "N ")
+      let radius = try parts.count > 1 ? number(String(parts[1]), in: 0...100_000, called: "RADIUS ") : 1
+      return Sharpen(amount: amount, radius: radius)
     },
     Option(name: "background", argument: "COLOR", summary: "put on a colour") {
       text throws(Invalid) in Background(try color(text))
@@ -94,6 +102,7 @@ extension ImageProcessors {
     ) { text throws(Invalid) in try overlay(text) },
   ]
 
+  private static let anchors = Resize.Anchor.allCases.map(\.rawValue).joined(separator: ", ")
   private static let overlayPositions = Overlay.Position.allCases.map(\.rawValue)
     .filter { $0 != Overlay.Position.bottomRight.rawValue }.joined(separator: ", ")
 
@@ -136,10 +145,13 @@ extension ImageProcessors {
 
   // MARK: Values
 
-  private static func number(_ text: String, in range: ClosedRange<Double>) throws(Invalid) -> Double {
+  private static func number(
+    _ text: String, in range: ClosedRange<Double>, called name: String = ""
+  ) throws(Invalid) -> Double {
     guard let number = Double(text), range.contains(number) else {
       throw Invalid(
-        reason: "must be a number from \(canonical(range.lowerBound)) to \(canonical(range.upperBound))")
+        reason:
+          "\(name)must be a number from \(canonical(range.lowerBound)) to \(canonical(range.upperBound))")
     }
     return number
   }
@@ -186,7 +198,6 @@ extension ImageProcessors {
       case "up": target.allowsUpscaling = true
       default:
         guard let known = Resize.Anchor(rawValue: part) else {
-          let anchors = Resize.Anchor.allCases.map(\.rawValue).joined(separator: ", ")
           throw Invalid(
             reason: "after the size there may be fit, fill or exact, up, or one of \(anchors), not \(part)")
         }
@@ -213,7 +224,10 @@ extension ImageProcessors {
       let picture = try ImageDecoder().decode(data).bitmap
       return Overlay(picture, position: position, margin: Int(margin), opacity: opacity)
     } catch let error as LocalSourceError {
-      throw Invalid(reason: "\(path): \(error.reason)")
+      // What follows the last comma was most likely meant for a position.
+      let positions = Overlay.Position.allCases.map(\.rawValue).joined(separator: ", ")
+      let hint = at == nil && parts.count > 1 ? "; there is also no position in it: \(positions)" : ""
+      throw Invalid(reason: "\(path): \(error.reason)\(hint)")
     } catch {
       throw Invalid(reason: "\(path): \(error)")
     }

@@ -125,7 +125,7 @@ final class HTTPLoad: HTTPTransfer, HTTPReceiver {
           throw HTTPTransportError(
             .tooManyRedirects, url: request.url,
             message:
-              "more than \(options.maximumRedirectCount) redirects, the last to \(next.url.absoluteString)")
+              "more than \(options.maximumRedirectCount) redirects, the last to \(next.url.displayText)")
         }
         nextRequest = next
         if let length = head.contentLength, length > Self.maximumRedirectBodySize { endHop() }

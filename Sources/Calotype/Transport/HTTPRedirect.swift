@@ -15,7 +15,7 @@ enum HTTPRedirect {
     let url = try resolve(location, from: request.url)
     let isSecure = try target(url, from: request.url).isSecure
     if !isSecure, !options.allowsInsecureRedirects, isHTTPS(request.url) {
-      throw refused(request.url, "a redirect from https to \(url.absoluteString) would not be secure")
+      throw refused(request.url, "a redirect from https to \(url.displayText) would not be secure")
     }
     var next = request
     next.url = url
@@ -45,7 +45,7 @@ enum HTTPRedirect {
     switch HTTPTarget.parse(url) {
     case .success(let target): return target
     case .failure(let error):
-      throw refused(base, "a redirect leads to \(url.absoluteString): \(error.message)")
+      throw refused(base, "a redirect leads to \(url.displayText): \(error.message)")
     }
   }
 

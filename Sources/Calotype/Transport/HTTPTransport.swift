@@ -125,5 +125,5 @@ public struct HTTPTransportError: Swift.Error, Hashable, Sendable, CustomStringC
   }
 
   /// The address and the message.
-  public var description: String { "\(url.absoluteString): \(message)" }
+  public var description: String { "\(url.displayText): \(message)" }
 }

@@ -38,7 +38,8 @@ final class PictureDetails {
     add(tr("Name"), item.title)
     if let subtitle = item.subtitle { add(tr("Details"), subtitle) }
     if let response { addPicture(response, fileSize: fileSize) }
-    add(tr("Address"), item.url.absoluteString.removingPercentEncoding ?? item.url.absoluteString)
+    let address = item.url.absoluteString
+    add(tr("Address"), Escaping.address(address.removingPercentEncoding ?? address))
     for field in item.fields.prefix(20) { add(field.name, field.value) }
     if let response { addTiming(response.metrics) }
   }

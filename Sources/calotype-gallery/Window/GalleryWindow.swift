@@ -184,7 +184,7 @@ final class GalleryWindow {
       source == .bundled
         ? "" : Escaping.displaySafe(URL(fileURLWithPath: source.text).deletingLastPathComponent().path)
     case .address(let url): Escaping.displaySafe(url.host ?? "")
-    case .pages(let template, _): Escaping.displaySafe(template)
+    case .pages(let template, _): Escaping.displaySafe(Escaping.address(template))
     }
   }
 

@@ -20,7 +20,8 @@ import Testing
     ("[{\"icon\":\"http://h/1\"},]", "l", "a comma stands before \"]\""),
     ("[] []", "l", "the JSON has ended, and \"[\" follows it"),
     ("", "l.json", "there is no JSON in it"),
-    ("\"text\"", "l.json", "the top of the list is a single value"),
+    ("\"text\"", "l.json", "the whole list is a single value"),
+    ("null", "l.json", "the whole list is null; an array of rows is needed, or a dictionary that holds one"),
     ("<html><body>", "l.json", "l.json: is a web page, not a list"),
     ("%PDF-1.4", "l", "is a PDF, not a list"),
     ("a\0b", "l", "is binary data"),
@@ -30,7 +31,7 @@ import Testing
       "line 2: the property list ends before it is complete"
     ),
     ("<plist><array><string>http://h/1", "l", "<string> is cut off"),
-    ("<plist><string>x</string></plist>", "l", "the top of the list is a single value"),
+    ("<plist><string>x</string></plist>", "l", "the whole list is a single value"),
     ("<plist></plist>", "l", "the property list is empty"),
     ("<plist><array><dict><string>x</string></dict></array></plist>", "l", "<string> has no <key> before it"),
     ("<plist><array><dict><key>a</key><key>b</key></dict></array></plist>", "l", "a <key> follows another"),
@@ -112,13 +113,29 @@ import Testing
     }
   }
 
+  /// The first line holds what a table's header would, and is an address.
+  @Test func addressesAreNoHeader() async {
+    let options = ImageListOptions(baseURL: URL(string: "http://h/d/"))
+    for line in ["data:image/png;base64,QUJD", "http://h/a,b.png", "../a.png\tName", "./a;b.png", "/a,b.png"]
+    {
+      let list = await readList("\(line)\n\(line)\n", options: options)
+      #expect(list.items.count == 2, "\(line): \(list.problems)")
+    }
+  }
+
   @Test func rowsThatAreWrongAreSkippedWithTheirPlace() async {
     let json = await readList(
       "[{\"icon\":\"http://h/1\"},\n{\"name\":\"no address\"},\n7.5,\nnull,\n[],\n{\"icon\":\"http://h/2\"}]")
     #expect(json.items.count == 2)
     #expect(json.problems.map(\.place.row) == [2, 3, 4, 5])
     #expect(json.problems.map(\.place.line) == [2, 3, 4, 5])
-    #expect(json.problems.first?.reason.contains("its fields are: name") == true)
+    #expect(json.problems.first?.reason.contains("its fields with a value are: name") == true)
+    let empty = await readList("[{\"icon\":null},{\"icon\":\"\"}]")
+    #expect(
+      empty.problems.map(\.reason) == [
+        "has no address: it is empty, or all its values are",
+        "has no address: it is empty, or all its values are",
+      ])
     let csv = await readList("name,icon\na,http://h/1\nb\nc,x,http://h/2\n,\nd,http://h/3\n")
     #expect(csv.items.map(\.title) == ["a", "d"])
     #expect(csv.problems.map(\.place.line) == [3, 4, 5])

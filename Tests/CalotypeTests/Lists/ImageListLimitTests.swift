@@ -21,6 +21,28 @@ import Testing
   }
 
   /// A service that always has another page is gone through up to the limit and no further.
+  @Test func aPageIsAskedForAgainOnlyWhereThatMayHelp() async throws {
+    let server = try ScriptedServer(routes: [
+      "/gone/1": [.status(404)], "/busy/1": [.status(503)], "/late/1": [.status(503), .ok(Array("[]".utf8))],
+    ])
+    func read(_ path: String, tries: Int) async -> String? {
+      let pages = ImageListPages(address: server.url(path).absoluteString + "/{page}", maximumTries: tries)
+      do {
+        _ = try await ImageList(pages: pages, transport: CurlTransport.forTests()).items()
+        return nil
+      } catch {
+        return error.reason
+      }
+    }
+    #expect(await read("/gone", tries: 4) == "the server answered 404")
+    #expect(server.requests("/gone/1").count == 1)
+    #expect(await read("/busy", tries: 1) == "the server answered 503")
+    #expect(await read("/busy", tries: 2) == "the server answered 503 (tried 2 times)")
+    #expect(server.requests("/busy/1").count == 3)
+    #expect(await read("/late", tries: 2) == nil)
+    #expect(server.requests("/late/1").count == 2)
+  }
+
   @Test func pagesWithoutEndEnd() async throws {
     let server = try ScriptedServer { _ in .ok(Array(#"[{"icon":"/a.png"},{"icon":"/b.png"}]"#.utf8)) }
     var options = ImageListOptions()

@@ -162,7 +162,10 @@ func collect(
     let given = await readList(json, options: .init(titleKey: "url", imageKey: "user.avatar"))
     #expect(given.items.map(\.url.absoluteString) == ["http://h/ann.png"])
     #expect(given.items.map(\.title) == ["http://h/page"])
-    #expect(given.problems.map(\.description) == ["list: row 2, line 2: has no user.avatar"])
+    #expect(
+      given.problems.map(\.description) == [
+        "list: row 2, line 2: has no user.avatar (its fields with a value are: Title, Photo_URL, Description)"
+      ])
     #expect(
       await readList(json, options: .init(imageKey: "images.0")).items.first?.url.lastPathComponent == "1.png"
     )

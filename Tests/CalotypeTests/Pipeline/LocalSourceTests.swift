@@ -47,6 +47,27 @@ import Testing
     #expect(fixture.transport.requests.isEmpty)
   }
 
+  /// RFC 8089, section 2: the host is the machine that the file is on.
+  @Test func aFileOfAnotherMachineIsRefused() async throws {
+    let folder = try TemporaryFolder()
+    let file = folder.url.appendingPathComponent("a.png")
+    try png(red: 100).write(to: file)
+    let pipeline = fixture().pipeline
+    for host in ["", "localhost", "LocalHost"] {
+      let url = try #require(URL(string: "file://\(host)\(file.path)"))
+      #expect(try await pipeline.image(for: url).width == 8, "\(host)")
+    }
+    for host in ["otherhost", "localhost.example", "127.0.0.1", "user@localhost", "localhost:80"] {
+      let url = try #require(URL(string: "File://\(host)\(file.path)"))
+      for request in [ImageRequest(url: url), ImageRequest(url: url, targetSize: small)] {
+        let error = await #expect(throws: ImagePipeline.Error.self) { try await pipeline.data(for: request) }
+        #expect(error?.code == "not_read")
+        #expect(error?.message.contains("it is a file of another machine, \(host): ") == true)
+        await #expect(throws: ImagePipeline.Error.self) { try await pipeline.task(for: request).response }
+      }
+    }
+  }
+
   @Test func aChangedFileIsAnotherPicture() async throws {
     let folder = try TemporaryFolder()
     let file = folder.url.appendingPathComponent("a.png")

@@ -40,6 +40,14 @@ import Testing
   @Test func errorsNameTheOptionAndTheWayOut() {
     let error = #expect(throws: ImageProcessingError.self) { try ImageProcessors.parse("rotate:45") }
     #expect(error?.description == "--rotate 45: must be 90, 180 or 270")
+    for (text, says) in [
+      ("crop:99999999999,0,1,1", "X, Y, W and H must be under 1000000000"),
+      ("sharpen:1,2,3", "must be N or N,RADIUS"), ("sharpen:1,x", "RADIUS must be a number from 0 to 100000"),
+      ("overlay:/missing.png,middle", "there is also no position in it: center, topLeft"),
+    ] {
+      let error = #expect(throws: ImageProcessingError.self) { try ImageProcessors.parse(text) }
+      #expect(error?.description.contains(says) == true, "\(text): \(String(describing: error))")
+    }
     let unknown = #expect(throws: ImageProcessingError.self) { try ImageProcessors.parse("sphere") }
     #expect(unknown?.description.contains("circle") == true)
   }

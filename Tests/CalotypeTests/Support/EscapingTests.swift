@@ -33,6 +33,53 @@ import Testing
     #expect(Escaping.displaySafe(bytes: [0x61, 0xFF, 0xC3, 0x28, 0xE2, 0x82]) == "a\\xFF\\xC3(\\xE2\\x82")
   }
 
+  @Test(arguments: [
+    ("https://user:secret@host/a.png?x=1#y", "https://user:***@host/a.png?x=1#y"),
+    ("HTTP://user:se:c@ret@host:81", "HTTP://user:***@host:81"),
+    ("//user:secret@host/a", "//user:***@host/a"),
+    ("https://user:@host/", "https://user:***@host/"),
+    ("https://user@host/a:b@c", "https://user@host/a:b@c"),
+    ("http://host:8080/@a:b@c", "http://host:8080/@a:b@c"),
+    ("http://[::1]:80/a@b", "http://[::1]:80/a@b"),
+    // Passwords that make no address of the whole.
+    ("https://user:se/cret@host/", "https://user:***@host/"),
+    ("https://user:p#?@host/a@b", "https://user:***@b"),
+    ("ftp://user:{page}@host/", "ftp://user:***@host/"),
+    ("user:secret", "user:secret"), ("C:\\a", "C:\\a"), ("", ""), (":", ":"), ("//", "//"),
+    ("http://", "http://"), ("http://:@", "http://:***@"),
+    ("data:,short", "data:,short"),
+  ])
+  func addressesAreShownWithoutTheirPasswords(address: String, shown: String) {
+    #expect(Escaping.address(address) == shown)
+  }
+
+  @Test func addressesOfDataAreShownShort() {
+    let address = "data:image/png;base64," + String(repeating: "QUJD", count: 303)
+    #expect(Escaping.address(address) == "data:image/png;base64,… (1,234 characters)")
+    #expect(Escaping.address("DATA:" + String(repeating: "x", count: 95)) == "DATA:… (100 characters)")
+    let name = Escaping.dataAddressName(address)
+    #expect(name.wholeMatch(of: /data-[0-9a-f]{8}/) != nil)
+    #expect(Escaping.dataAddressName(address) == name)
+    #expect(Escaping.dataAddressName(address + "A") != name)
+  }
+
+  @Test func errorsNameAddressesWithoutTheirPasswords() throws {
+    let url = try #require(URL(string: "http://user:secret@host/a.png"))
+    let errors: [any Error] = [
+      HTTPTransportError(.timedOut, url: url, message: "late"),
+      ImagePipeline.Error(
+        url: url, stage: .download, cause: .status(404),
+        alternatives: [.init(url: url, stage: .download, cause: .notCached)]),
+    ]
+    for error in errors {
+      #expect("\(error)".contains("http://user:***@host/a.png: "))
+      #expect(!"\(error)".contains("secret"))
+    }
+    #expect(ImageList(url: url).name == "http://user:***@host/a.png")
+    #expect(
+      ImageList(pages: ImageListPages(address: "http://u:secret@h/{page}")).name == "http://u:***@h/{page}")
+  }
+
   @Test func html() {
     #expect(
       Escaping.html("<a href='x' b=\"y\">&</a>")

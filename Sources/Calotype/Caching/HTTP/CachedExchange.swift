@@ -375,7 +375,7 @@ package final class CachedExchange: @unchecked Sendable {
         throw HTTPTransportError(
           .tooManyRedirects, url: request.url,
           message:
-            "more than \(options.maximumRedirectCount) redirects, the last to \(next.url.absoluteString)")
+            "more than \(options.maximumRedirectCount) redirects, the last to \(next.url.displayText)")
       }
       // A redirect has no picture that would have to be looked at first.
       if let storable = outcome.storable { store(storable) }
