@@ -32,6 +32,19 @@ enum Tool {
     return 0
   }
 
+  /// Refuses what is no text: names of other bytes could not be found again, nor be written.
+  ///
+  /// - Parameter arguments: The bytes of each, without the program's name.
+  static func refusal(_ arguments: [[UInt8]]) -> Int32? {
+    guard let wrong = arguments.first(where: { String(validating: $0, as: UTF8.self) == nil }) else {
+      return nil
+    }
+    Terminal.standardError.line(
+      "calotype: an argument is not UTF-8: \(Escaping.displaySafe(bytes: wrong)); rename the file, or give it to standard input"
+    )
+    return 2
+  }
+
   /// Runs a command line; the result is the exit status.
   static func run(_ arguments: [String]) async -> Int32 {
     guard let first = arguments.first else {
@@ -60,6 +73,7 @@ enum Tool {
         Terminal.standardOutput.write(Help.command(command))
         return 0
       }
+      try parsed.check(command)
       return try await command.run(parsed)
     } catch let error as UsageError {
       Terminal.standardError.line(Escaping.displaySafe("calotype \(command.name): \(error.message)"))
@@ -73,8 +87,9 @@ enum Tool {
   }
 
   private static func unknownCommand(_ name: String) -> Int32 {
-    var message = "calotype: there is no command \(name)"
-    if name.hasPrefix("-") { message = "calotype: there is no option \(name)" }
+    let shown = Escaping.address(name)
+    var message = "calotype: there is no command \(shown)"
+    if name.hasPrefix("-") { message = "calotype: there is no option \(shown)" }
     let names = name.hasPrefix("-") ? ["--help", "--version"] : commandNames
     if let near = OptionParser.nearest(to: name, in: names) { message += "; did you mean \(near)?" }
     Terminal.standardError.line(Escaping.displaySafe(message))

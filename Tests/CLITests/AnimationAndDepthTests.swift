@@ -36,6 +36,24 @@ import Testing
     #expect(wrong.status == 2)
   }
 
+  /// As ImageMagick has it: what goes to standard output keeps its format, unless another is asked for. A GIF of
+  /// which something is asked becomes a WebP there too.
+  @Test func aGIFToStandardOutput() async throws {
+    let tool = try Tool()
+    try tool.folder.write(gif(), to: "a.gif")
+    for (options, format, frames) in [
+      ([], ImageFormat.gif, 5), (["--format", "original"], .gif, 5), (["--size", "20"], .webp, 5),
+      (["--quality", "50"], .webp, 5), (["--size", "20", "--still"], .png, 1),
+      (["--format", "png"], .png, 5),
+    ] {
+      let result = try await tool.run(["thumbnail", "a.gif", "-o", "-"] + options)
+      #expect(result.status == 0, "\(result.errorText)")
+      let info = try ImageDecoder().inspect(result.output)
+      #expect(info.format == format && info.frameCount == frames, "\(options)")
+      if format == .gif { #expect(result.output == gif()) }
+    }
+  }
+
   @Test func fetchKeepsTheFrames() async throws {
     let tool = try Tool()
     let body = Array(gif())

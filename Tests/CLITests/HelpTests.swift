@@ -34,6 +34,29 @@ import Testing
     #expect(help.text.split(separator: "\n").allSatisfy { $0.count <= 100 || $0.contains("calotype ") })
   }
 
+  /// What an option takes is said by the help, the man page and whoever refuses another word.
+  @Test(arguments: ["fetch", "thumbnail", "info", "show", "get"])
+  func theWordsThatAnOptionTakesAreNamed(name: String) async throws {
+    let command = try #require(calotype_cli.Tool.command(name))
+    let tool = try Program()
+    let help = try await tool(name, "--help").text.replacing(/\s+/, with: " ")
+    let page = try await tool("man").text.replacing("\\-", with: "-")
+    let operands = name == "get" ? ["http://127.0.0.1:1/"] : name == "thumbnail" ? ["x", "-o", "y"] : ["x"]
+    for option in command.options where !option.values.isEmpty {
+      let words = option.values.joined(separator: ", ")
+      #expect(help.contains("(\(option.argument ?? ""): \(words))"), "--\(option.name)")
+      #expect(page.contains("(\(option.argument ?? ""): \(words))"), "--\(option.name)")
+      let result = try await tool.run([name] + operands + ["--\(option.name)", "bogus"])
+      #expect(result.status == 2, "--\(option.name)")
+      let said = "--\(option.name) is \(Arguments.alternatives(option.values)), not bogus"
+      #expect(result.errorText.contains(said), "\(result.errorText)")
+    }
+    let fixed = [
+      "mode", "anchor", "format", "chroma", "effort", "cache-mode", "isolation", "list-format", "as",
+    ]
+    for option in command.options where fixed.contains(option.name) { #expect(!option.values.isEmpty) }
+  }
+
   @Test func theOverviewNamesEveryCommand() async throws {
     let tool = try Program()
     let help = try await tool("--help")

@@ -30,9 +30,11 @@ import Testing
     (["fetch", "l", "--retries", "-1"], "--retries takes a whole number"),
     (["fetch", "l", "--timeout", "0"], "--timeout takes a number"),
     (["fetch", "l", "--header", "novalue"], "--header takes 'Name: value'"),
-    (["fetch", "l", "--cache-mode", "fresh"], "--cache-mode is one of default, reload, no-cache"),
+    (["fetch", "l", "--header", "X: a\r\nY: b"], "the header X has a line break in its value"),
+    (["fetch", "l", "--header", "Hé: 1"], "a header's name has no spaces and no accents in it: Hé"),
+    (["fetch", "l", "--cache-mode", "fresh"], "--cache-mode is default, reload, no-cache"),
     (["fetch", "l", "--no-cache", "--cache-dir", "x"], "--no-cache and --cache-dir exclude each other"),
-    (["fetch", "l", "--list-format", "xls"], "--list-format is one of plist"),
+    (["fetch", "l", "--list-format", "xls"], "--list-format is plist, bplist"),
     (["fetch", "l", "--base-url", "here"], "--base-url takes an absolute address"),
     (["fetch", "--page-url", "http://h/"], "--page-url takes an address with {page} in it"),
     (["fetch", "l", "--first-page", "2"], "--first-page and --last-page need a --page-url"),
@@ -65,6 +67,15 @@ import Testing
     #expect(result.errorText.contains(says), "\(line): \(result.errorText)")
     #expect(result.output.isEmpty)
     #expect(result.errorText.contains("--help"))
+  }
+
+  @Test func anArgumentThatIsNoTextIsRefused() async throws {
+    let tool = try Tool()
+    let result = try await runProcess(
+      "sh", ["-c", "'\(Tool.path)' info \"$(printf 'n\\377\\033.png')\""], folder: tool.folder.url)
+    #expect(result.status == 2)
+    #expect(
+      result.errorText.contains("an argument is not UTF-8: n\\xFF\\u{1B}.png;"), "\(result.errorText)")
   }
 
   @Test func aHostileArgumentIsShownHarmless() async throws {

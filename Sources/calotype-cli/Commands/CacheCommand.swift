@@ -53,7 +53,7 @@ enum CacheCommand {
       let urls = try operands.map(Arguments.address)
       let count = urls.reduce(0) { $0 + cache.remove(url: $1) }
       cache.flush()
-      show(isJSON, [("removed", .number(count))], "\(count) \(count == 1 ? "entry" : "entries") removed")
+      show(isJSON, [("removed", .number(count))], "\(Format.count(count, "entry", "entries")) removed")
       return count > 0 ? 0 : 1
     case "trim":
       guard let bytes = size(operands[0]) else {
@@ -124,8 +124,8 @@ enum CacheCommand {
         }
       if isJSON {
         var json = JSONText()
-        json.add("url", entry.url)
-        json.add("key", entry.key)
+        json.add("url", Escaping.address(entry.url))
+        json.add("key", Escaping.address(entry.key))
         json.add("kind", kind)
         json.add("bytes", entry.bytes)
         json.add("stored", Int(entry.stored))
@@ -134,7 +134,8 @@ enum CacheCommand {
         lines.write(json.object)
       } else {
         lines.write(
-          Escaping.displaySafe("\(kind.padded(to: 9))\(Format.bytes(entry.bytes).padded(to: 9))\(entry.url)"))
+          Escaping.displaySafe(
+            "\(kind.padded(to: 9))\(Format.bytes(entry.bytes).padded(to: 9))\(Escaping.address(entry.url))"))
       }
     }
     lines.flush()
@@ -159,7 +160,8 @@ enum CacheCommand {
       let found =
         report.isClean
         ? "all whole" : "\(report.damaged.count) damaged, \(report.leftovers) left behind by killed writers"
-      Terminal.standardOutput.line("\(report.entries) entries, \(Format.bytes(report.bytes)): \(found)")
+      Terminal.standardOutput.line(
+        "\(Format.count(report.entries, "entry", "entries")), \(Format.bytes(report.bytes)): \(found)")
     }
     return report.isClean ? 0 : 1
   }

@@ -43,7 +43,7 @@ enum DoctorCommand {
       ("isolation", isolation.summary), ("memory_pressure", memoryPressure),
       ("memory_cache_limit", Format.bytes(MemoryCache.defaultCostLimit)),
       ("cache_folder", info.path),
-      ("cache_holds", "\(info.count) entries, \(Format.bytes(info.bytes))"),
+      ("cache_holds", "\(Format.count(info.count, "entry", "entries")), \(Format.bytes(info.bytes))"),
       ("cache_limit", CacheCommand.limit(info)), ("cache_state", cacheProblem ?? "ok"),
     ]
     if arguments.has("json") {

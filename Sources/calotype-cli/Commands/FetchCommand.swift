@@ -22,9 +22,12 @@ enum FetchCommand {
               "report", nil, "FILE.jsonl", isPath: true, "Write a line of JSON for each row of the lists"),
             Option(
               "sheet", nil, "FILE", isPath: true,
-              "Write a contact sheet: one HTML file, or one picture where FILE ends in .png"),
+              "Write a contact sheet: one HTML file (.html, .htm), or one picture where FILE ends in .png"),
+            Option(
+              "har", nil, "FILE", isPath: true,
+              "Write what went over the network, and how long each phase took, as an HTTP Archive (HAR 1.2)"),
             Option("json", help: "Write the report's lines to standard output"),
-            Option("quiet", help: "Show failures only"),
+            Option("quiet", help: "Show failures and warnings only"),
           ]),
         SharedOptions.picture, SharedOptions.processors, SharedOptions.list, SharedOptions.network,
         SharedOptions.addresses,
@@ -53,20 +56,14 @@ enum FetchCommand {
     let isQuiet = arguments.has("quiet"), isJSON = arguments.has("json")
     // For the checksums in the report.
     if isJSON || arguments.has("report") { try ToolLibrary.crypto.load() }
+    let files = try FetchFiles(arguments, title: lists.count == 1 ? lists[0].name : "\(lists.count) lists")
     let interruption = Interruption()
     let progress = ProgressBar(isQuiet: isQuiet || isJSON)
-    let sheet = try arguments["sheet"].map { path -> any ContactSheet in
-      let title = lists.count == 1 ? lists[0].name : "\(lists.count) lists"
-      return path.lowercased().hasSuffix(".png")
-        ? try PNGSheet(path: path, title: title) : try HTMLSheet(path: path, title: title)
-    }
     let job = FetchJob(
       FetchJob.Parts(
-        session: session, output: output, folder: try arguments["output"].map(OutputFolder.init(path:)),
-        report: try arguments["report"].map(LineWriter.init(path:)),
-        jsonLines: isJSON ? LineWriter(standardOutput: .standardOutput) : nil, sheet: sheet,
-        progress: progress,
-        isQuiet: isQuiet))
+        session: session, output: output, files: files,
+        jsonLines: isJSON ? LineWriter(standardOutput: .standardOutput) : nil, progress: progress,
+        nameKey: options.titleKey))
     progress.start()
     let work = Task { await job.run(lists) }
     interruption.whenInterrupted {
@@ -75,7 +72,7 @@ enum FetchCommand {
     }
     await work.value
     progress.stop()
-    let isWritten = job.parts.report?.flush() ?? true
+    let unwritten = files.finishLines()
     job.parts.jsonLines?.flush()
     let summary = summary(job.totals, seconds: progress.elapsed)
     if interruption.isInterrupted {
@@ -84,9 +81,9 @@ enum FetchCommand {
     }
     await session.pipeline.flush()
     session.diskCache?.flush()
-    try sheet?.finish(summary)
+    try files.sheet?.finish(summary)
     if !isQuiet, !isJSON { Terminal.standardOutput.line(summary) }
-    if !isWritten { throw Failure("the report could not be written whole") }
+    if let unwritten { throw Failure("the \(unwritten) could not be written whole") }
     return job.totals.failed > 0 ? 1 : 0
   }
 
@@ -106,7 +103,10 @@ enum FetchCommand {
     let last = try arguments.integer("last-page", in: 0...1_000_000_000)
     if let address = arguments["page-url"] {
       guard address.contains("{page}"), Arguments.isAddress(address) else {
-        throw UsageError("--page-url takes an address with {page} in it, not \(address)")
+        throw UsageError("--page-url takes an address with {page} in it, not \(Escaping.address(address))")
+      }
+      if let last, last < first ?? 1 {
+        throw UsageError("--last-page \(last) comes before the first, \(first ?? 1): there would be no page")
       }
       let retries = try arguments.integer("retries", in: 0...100) ?? 3
       let pages = ImageListPages(
@@ -135,7 +135,8 @@ enum FetchCommand {
     }
     let details = parts.isEmpty ? "" : " (\(parts.joined(separator: ", ")))"
     let rate = Format.decimal(Double(totals.done) / max(seconds, 0.001), 0)
-    return "\(totals.done) of \(totals.rows) pictures\(details), \(totals.failed) failed, "
+    return
+      "\(totals.done) of \(Format.count(totals.rows, "picture", "pictures"))\(details), \(totals.failed) failed, "
       + "\(Format.bytes(totals.bytes)) in \(Format.decimal(seconds, 1)) s, \(rate) images/s"
   }
 }

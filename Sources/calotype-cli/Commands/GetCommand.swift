@@ -24,7 +24,9 @@ enum GetCommand {
         OptionGroup(
           title: "Response",
           options: [
-            Option("output", "o", "FILE", isPath: true, "Write the body to a file"),
+            Option(
+              "output", "o", "FILE", isPath: true,
+              "Write the body to a file; - for standard output, as without it"),
             Option("include", "i", help: "Write the status and the headers before the body"),
             Option(
               "json", help: "Write one line of JSON: status, headers in order, the body in Base64, the source"
@@ -47,6 +49,10 @@ enum GetCommand {
 
   @Sendable private static func run(_ arguments: Arguments) async throws -> Int32 {
     guard arguments.operands.count == 1 else { throw UsageError("get takes one URL") }
+    if arguments["output"] == "-", arguments.has("json") {
+      throw UsageError("-o - and --json exclude each other: both write to standard output")
+    }
+    if let path = file(arguments) { try OutputFolder.prepare(path) }
     let request = try request(arguments, url: try Arguments.address(arguments.operands[0]))
     let exchange = SingleRequest(
       transport: CurlTransport(configuration: try Session.transportConfiguration(arguments)),
@@ -72,13 +78,18 @@ enum GetCommand {
     try write(response, arguments)
     if let revalidate = response.revalidate {
       // Who reads the answer need not wait for what is asked behind it.
-      if !arguments.has("output") { close(1) }
+      if file(arguments) == nil { close(1) }
       let work = Task { await revalidate() }
       interruption.whenInterrupted { work.cancel() }
       await work.value
     }
     exchange.cache?.flush()
     return 0
+  }
+
+  /// The file to write the body to; `nil` for standard output.
+  private static func file(_ arguments: Arguments) -> String? {
+    arguments["output"].flatMap { $0 == "-" ? nil : $0 }
   }
 
   private static func request(_ arguments: Arguments, url: URL) throws -> HTTPRequest {
@@ -105,7 +116,7 @@ enum GetCommand {
   }
 
   private static func write(_ response: SingleRequest.Response, _ arguments: Arguments) throws {
-    if let path = arguments["output"] {
+    if let path = file(arguments) {
       try OutputFolder.write(response.body, toPath: path)
     }
     if arguments.has("json") {
@@ -119,7 +130,7 @@ enum GetCommand {
       }
       Terminal.standardOutput.line("")
     }
-    if !arguments.has("output") { Terminal.standardOutput.write(bytes: Array(response.body)) }
+    if file(arguments) == nil { Terminal.standardOutput.write(bytes: Array(response.body)) }
   }
 
   private static func json(_ response: SingleRequest.Response) -> String {

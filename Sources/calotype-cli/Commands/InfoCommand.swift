@@ -30,25 +30,26 @@ enum InfoCommand {
     let session = try Session(arguments)
     var failures = 0
     for operand in arguments.operands {
+      let source = PictureSource(operand: operand)
       do {
-        let data = try await PictureSource(operand: operand).data(session)
+        let data = try await source.data(session)
         let info = try session.decoder.inspect(data)
         let placeholders = arguments.has("placeholder") ? try Placeholders(data, session.decoder) : nil
         Terminal.standardOutput.line(
           arguments.has("json")
-            ? json(operand, info, data.count, placeholders, session.isolationName)
-            : text(operand, info, data.count, placeholders))
+            ? json(source.shown, info, data.count, placeholders, session.isolationName)
+            : text(source.shown, info, data.count, placeholders))
       } catch {
         failures += 1
         let (code, message) = FetchJob.describe(error)
         if arguments.has("json") {
           var json = JSONText()
-          json.add("input", operand)
+          json.add("input", source.shown)
           json.add("error", code)
           json.add("message", message)
           Terminal.standardOutput.line(json.object)
         }
-        Terminal.standardError.line(Escaping.displaySafe("failed: \(operand): \(message)"))
+        Terminal.standardError.line(Escaping.displaySafe("failed: \(source.shown): \(message)"))
       }
     }
     await session.pipeline.flush()
@@ -75,11 +76,11 @@ enum InfoCommand {
   }
 
   private static func json(
-    _ operand: String, _ info: ImageInfo, _ bytes: Int, _ placeholders: Placeholders?,
+    _ input: String, _ info: ImageInfo, _ bytes: Int, _ placeholders: Placeholders?,
     _ isolation: String
   ) -> String {
     var json = JSONText()
-    json.add("input", operand)
+    json.add("input", input)
     json.add("format", info.format.rawValue)
     json.add("width", info.displaySize.width)
     json.add("height", info.displaySize.height)
@@ -100,7 +101,7 @@ enum InfoCommand {
   }
 
   private static func text(
-    _ operand: String, _ info: ImageInfo, _ bytes: Int, _ placeholders: Placeholders?
+    _ input: String, _ info: ImageInfo, _ bytes: Int, _ placeholders: Placeholders?
   ) -> String {
     var parts = ["\(info.format.rawValue) \(info.displaySize)"]
     if info.frameCount > 1 { parts.append("\(info.frameCount) frames") }
@@ -113,6 +114,6 @@ enum InfoCommand {
       parts.append("BlurHash \(placeholders.blurHash)")
       parts.append("average \(placeholders.color)")
     }
-    return Escaping.displaySafe("\(operand): \(parts.joined(separator: ", "))")
+    return Escaping.displaySafe("\(input): \(parts.joined(separator: ", "))")
   }
 }

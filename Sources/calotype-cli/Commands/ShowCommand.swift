@@ -16,7 +16,7 @@ enum ShowCommand {
             Option("columns", nil, "N", "The most columns; the terminal's width by default"),
             Option("rows", nil, "N", "The most rows; the terminal's height less two by default"),
             Option(
-              "as", nil, "KIND", values: ["auto", "symbols", "sixels", "kitty", "iterm"],
+              "as", nil, "KIND", Drawing.self,
               "How to draw; by what the terminal can by default"),
           ]),
         SharedOptions.network, SharedOptions.addresses, SharedOptions.cache,
@@ -37,18 +37,23 @@ enum ShowCommand {
     for operand in arguments.operands {
       do {
         let container = try await PictureSource(operand: operand).picture(session, output)
-        if arguments.operands.count > 1 { Terminal.standardOutput.line(Escaping.displaySafe(operand)) }
+        if arguments.operands.count > 1 {
+          Terminal.standardOutput.line(Escaping.displaySafe(Escaping.address(operand)))
+        }
         Terminal.standardOutput.line(area.draw(container.bitmap))
       } catch {
         failures += 1
         Terminal.standardError.line(
-          Escaping.displaySafe("failed: \(operand): \(FetchJob.describe(error).message)"))
+          Escaping.displaySafe("failed: \(Escaping.address(operand)): \(FetchJob.describe(error).message)"))
       }
     }
     await session.pipeline.flush()
     session.diskCache?.flush()
     return failures > 0 ? 1 : 0
   }
+
+  /// What a picture is drawn with.
+  private enum Drawing: String, Choice { case auto, symbols, sixels, kitty, iterm }
 
   /// Where and how a picture is drawn.
   private struct Area {
@@ -63,14 +68,14 @@ enum ShowCommand {
       columns = try arguments.integer("columns", in: 1...1000) ?? (isKnown ? Int(size.ws_col) : 80)
       rows = try arguments.integer("rows", in: 1...1000) ?? (isKnown ? Int(size.ws_row) - 2 : 24)
       hasColors = (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
-      switch arguments["as"] {
-      case nil, "auto": mode = nil
-      case "symbols": mode = CHAFA_PIXEL_MODE_SYMBOLS
-      case "sixels": mode = CHAFA_PIXEL_MODE_SIXELS
-      case "kitty": mode = CHAFA_PIXEL_MODE_KITTY
-      case "iterm": mode = CHAFA_PIXEL_MODE_ITERM2
-      case .some(let other): throw UsageError("--as is auto, symbols, sixels, kitty or iterm, not \(other)")
-      }
+      mode =
+        switch try arguments.choice("as", Drawing.self) {
+        case nil, .auto: nil
+        case .symbols: CHAFA_PIXEL_MODE_SYMBOLS
+        case .sixels: CHAFA_PIXEL_MODE_SIXELS
+        case .kitty: CHAFA_PIXEL_MODE_KITTY
+        case .iterm: CHAFA_PIXEL_MODE_ITERM2
+        }
     }
 
     func draw(_ bitmap: Bitmap) -> String {

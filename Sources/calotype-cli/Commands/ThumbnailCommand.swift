@@ -7,7 +7,8 @@ enum ThumbnailCommand {
     Command(
       name: "thumbnail", summary: "Resize and process files or addresses", operands: "FILE|URL...",
       details: """
-        Each picture is made upright, converted to sRGB, brought to the size, processed and written. With one picture -o may name a file, whose extension chooses the format; with several it is a folder.
+        Each picture is made upright, converted to sRGB, brought to the size, processed and written. With one picture -o may name a file, whose extension chooses the format, or be - for standard output; with several it is a folder.
+        A picture of which nothing is asked stays as it is, byte by byte, in its own format. One that is changed is written in its own format where that can be written; a GIF becomes a WebP with all its frames, or a PNG with --still. --format chooses another, also for -o -.
         """,
       groups: [
         OptionGroup(
@@ -32,6 +33,12 @@ enum ThumbnailCommand {
   @Sendable private static func run(_ arguments: Arguments) async throws -> Int32 {
     guard !arguments.operands.isEmpty else { throw UsageError("name a FILE or a URL") }
     guard let path = arguments["output"] else { throw UsageError("-o FILE|DIR is missing") }
+    if path == "-" {
+      if arguments.operands.count > 1 {
+        throw UsageError("-o - takes one picture: several would run into each other; name a folder")
+      }
+      if arguments.has("json") { throw UsageError("-o - and --json exclude each other: both write there") }
+    }
     var isFolder = ObjCBool(false)
     let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
     let toFolder = arguments.operands.count > 1 || (exists && isFolder.boolValue) || path.hasSuffix("/")
@@ -43,8 +50,8 @@ enum ThumbnailCommand {
     let interruption = Interruption()
     let toOutput = path == "-"
     let url = URL(fileURLWithPath: path)
-    let folder =
-      toOutput ? nil : try OutputFolder(path: toFolder ? path : url.deletingLastPathComponent().path)
+    let folder = toFolder ? try OutputFolder(path: path) : nil
+    if !toFolder, !toOutput { try OutputFolder.prepare(path) }
     let work = Task { () -> Int32 in
       var names = NameTable(), failures = 0
       for operand in arguments.operands where !Task.isCancelled {
@@ -56,21 +63,20 @@ enum ThumbnailCommand {
             continue
           }
           let name =
-            toFolder
-            ? "\(names.reserve(source.title)).\(PictureOutput.fileExtension(format))" : url.lastPathComponent
+            toFolder ? PictureFile.name(names.reserve(source.title), format) : url.lastPathComponent
           if toFolder {
             try folder?.write(data, to: name)
           } else {
             try OutputFolder.write(data, toPath: path)
           }
           report(
-            operand, toFolder ? "\(path)/\(name)" : path, data, container, format, arguments,
+            source.shown, toFolder ? OutputFolder.path(path, name) : path, data, container, format, arguments,
             session.isolationName)
         } catch {
           if Task.isCancelled { break }
           failures += 1
           Terminal.standardError.line(
-            Escaping.displaySafe("failed: \(operand): \(FetchJob.describe(error).message)"))
+            Escaping.displaySafe("failed: \(source.shown): \(FetchJob.describe(error).message)"))
         }
       }
       return failures > 0 ? 1 : 0
@@ -97,12 +103,12 @@ enum ThumbnailCommand {
   }
 
   private static func report(
-    _ operand: String, _ path: String, _ data: Data, _ size: PixelSize, _ format: ImageFormat,
+    _ input: String, _ path: String, _ data: Data, _ size: PixelSize, _ format: ImageFormat,
     _ arguments: Arguments, _ isolation: String
   ) {
     if arguments.has("json") {
       var json = JSONText()
-      json.add("input", operand)
+      json.add("input", input)
       json.add("file", path)
       json.add("width", size.width)
       json.add("height", size.height)

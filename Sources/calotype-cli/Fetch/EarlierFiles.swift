@@ -1,11 +1,11 @@
 import Calotype
 import Foundation
 
-/// The names that stood in a folder when it was looked at, without their extensions.
+/// The stems of the names that stood in a folder when it was looked at.
 ///
 /// To look for a file under each extension that it may have costs more than to write a new one.
 struct EarlierFiles: Sendable {
-  /// Hashes of the names; `nil` where there were too many to keep.
+  /// Hashes of the stems; `nil` where there were too many to keep.
   private let stems: Set<UInt64>?
   /// Beyond this many names, 40 MB of hashes, each is looked for on the disk.
   private static let maximumCount = 1 << 20
@@ -21,12 +21,11 @@ struct EarlierFiles: Sendable {
       let name = withUnsafeBytes(of: &entry.pointee.d_name) {
         String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
       }
-      let stem = name.utf8.lastIndex(of: UInt8(ascii: ".")).map { String(name[..<$0]) } ?? name
-      stems.insert(Digest.stableHash(stem))
+      stems.insert(Digest.stableHash(PictureFile.stem(of: name)))
     }
     return stems
   }
 
-  /// Whether a file of this name, with some extension, may have been there.
+  /// Whether a file of this stem, with some extension, may have been there.
   func mayHold(_ stem: String) -> Bool { stems?.contains(Digest.stableHash(stem)) ?? true }
 }

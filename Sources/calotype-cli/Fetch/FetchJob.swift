@@ -7,12 +7,11 @@ final class FetchJob: Sendable {
   struct Parts: Sendable {
     var session: Session
     var output: PictureOutput
-    var folder: OutputFolder?
-    var report: LineWriter?
+    var files: FetchFiles
     var jsonLines: LineWriter?
-    var sheet: (any ContactSheet)?
     var progress: ProgressBar
-    var isQuiet: Bool
+    /// The field that the person named for the names.
+    var nameKey: String?
   }
 
   /// What came of it all.
@@ -51,7 +50,7 @@ final class FetchJob: Sendable {
   init(_ parts: Parts) {
     self.parts = parts
     identity = parts.output.identity
-    earlier = parts.folder.map { EarlierFiles(in: $0.path) }
+    earlier = parts.files.folder.map { EarlierFiles(in: $0.path) }
     // Twice the downloads: while some wait for the network, others are decoded and written.
     gate = FetchGate(maximumLoads: parts.session.transport.configuration.maximumConcurrentTransfers * 2 + 4)
   }
@@ -77,17 +76,31 @@ final class FetchJob: Sendable {
       for list in lists {
         var rows = list.makeAsyncIterator()
         do throws(ImageListError) {
+          var count = 0
           while !isCancelled {
             await gate.waitForPlace()
             guard !isCancelled, let row = try await rows.next() else { break }
             take(row, names: &names, group: &group)
+            count += 1
           }
+          if !isCancelled { warn(of: list, rowCount: count, hasNames: rows.hasMetTitleKey) }
         } catch {
           failed(error)
         }
       }
       let rows = totals.rows
       parts.progress.update { $0.total = rows }
+    }
+  }
+
+  /// Says what a person would wonder about although nothing has failed.
+  private func warn(of list: ImageList, rowCount: Int, hasNames: Bool) {
+    if rowCount == 0 {
+      parts.progress.message("calotype: \(list.name): the list has no rows")
+    } else if let key = parts.nameKey, !hasNames {
+      parts.progress.message(
+        "calotype: \(list.name): no row has the field \(key) of --name-key; the names are made from the addresses"
+      )
     }
   }
 
@@ -100,7 +113,7 @@ final class FetchJob: Sendable {
     switch row {
     case .problem(let problem): invalid(problem, number)
     case .item(let item):
-      let name = parts.folder == nil ? nil : names.reserve(item.title)
+      let name = parts.files.folder == nil ? nil : names.reserve(item.title)
       let row = Row(number: number, title: item.title, url: item.url, name: name)
       let address = ImageRequest(url: row.url).cacheKey.address
       enum Next { case load(AddressTable.Index), wait, done(AddressTable.Outcome) }
@@ -114,7 +127,7 @@ final class FetchJob: Sendable {
       switch next {
       case .wait: gate.beginWaitingRow()
       case .done(let outcome):
-        guard parts.folder != nil else { return repeatOutcome(outcome, for: row, from: address) }
+        guard parts.files.folder != nil else { return repeatOutcome(outcome, for: row, from: address) }
         // The list is read on while the file is made.
         gate.beginLoad()
         group.addTask {
@@ -146,8 +159,8 @@ final class FetchJob: Sendable {
   /// Fetches an address for its first row; `nil` where it was cancelled.
   private func fetch(_ row: Row, _ index: AddressTable.Index, origin: UInt64) async -> AddressTable.Outcome? {
     if let outcome = existing(row, origin: origin) { return outcome }
-    let started = DispatchTime.now()
-    var result = FetchResult(row: row.number, name: row.title, address: row.url.absoluteString, status: .ok)
+    let started = DispatchTime.now(), startedDate = Date()
+    var result = FetchResult(row)
     do {
       let picture = try await picture(row, index)
       result.milliseconds = Int(
@@ -159,13 +172,14 @@ final class FetchJob: Sendable {
       result.width = picture.size?.width
       result.height = picture.size?.height
       result.format = picture.format
-      if let name = row.name, let data = picture.data, let folder = parts.folder {
-        let file = "\(name).\(PictureOutput.fileExtension(picture.format))"
+      if let name = row.name, let data = picture.data, let folder = parts.files.folder {
+        let file = PictureFile.name(name, picture.format)
         try folder.write(data, to: file, origin: origin)
         result.file = file
       }
       result.bytes = picture.data?.count ?? picture.metrics.originalByteCount
       if isReported { result.sha256 = picture.data.flatMap(Digest.sha256) }
+      archive(row, started: startedDate, picture)
       let received = picture.source == .network ? picture.metrics.originalByteCount : 0
       finish(result, picture: picture.bitmap, received: received)
       return .done(
@@ -178,9 +192,34 @@ final class FetchJob: Sendable {
       result.milliseconds = Int(
         (DispatchTime.now().uptimeNanoseconds - started.uptimeNanoseconds) / 1_000_000)
       (result.status, result.errorCode, result.errorMessage) = (.failed, code, message)
+      archive(row, started: startedDate, error, seconds: Double(result.milliseconds) / 1000)
       finish(result, picture: nil)
       return .failed(code: code, message: message)
     }
+  }
+
+  /// Notes a download, where there was one.
+  private func archive(_ row: Row, started: Date, _ picture: Picture) {
+    guard let archive = parts.files.archive, picture.metrics.transfer != nil else { return }
+    archive.add(
+      HTTPArchive.Entry(
+        url: row.url, headers: parts.session.headers, status: picture.source == .revalidated ? 304 : 200,
+        started: started, metrics: picture.metrics, format: picture.format))
+  }
+
+  /// Notes a download that failed, where a server was asked.
+  private func archive(_ row: Row, started: Date, _ error: any Error, seconds: Double) {
+    guard let archive = parts.files.archive, let error = error as? ImagePipeline.Error else { return }
+    let status: Int
+    switch error.cause {
+    case .status(let answered): status = answered
+    case .transport(let error) where ![.invalidAddress, .invalidHeader].contains(error.code): status = 0
+    default: return
+    }
+    archive.add(
+      HTTPArchive.Entry(
+        url: row.url, headers: parts.session.headers, status: status, started: started,
+        comment: error.message, seconds: seconds))
   }
 
   private struct Picture {
@@ -212,7 +251,7 @@ final class FetchJob: Sendable {
       // The pipeline's prints are sRGB.
       let response = try await parts.session.pipeline.data(for: request)
       let container = try parts.output.picture(of: response.data, parts.session.decoder)
-      let file = parts.folder == nil ? nil : try parts.output.file(container)
+      let file = parts.files.folder == nil ? nil : try parts.output.file(container)
       return Picture(
         data: file?.data, bitmap: container.bitmap,
         format: file?.format ?? parts.output.fileFormat(for: container),
@@ -226,7 +265,7 @@ final class FetchJob: Sendable {
     }
     if isCancelled { task.cancel() }
     let response = try await task.response
-    let file = parts.folder == nil ? nil : try parts.output.file(response.container)
+    let file = parts.files.folder == nil ? nil : try parts.output.file(response.container)
     return Picture(
       data: file?.data, bitmap: response.image,
       format: file?.format ?? parts.output.fileFormat(for: response.container),
@@ -242,13 +281,13 @@ final class FetchJob: Sendable {
 
   /// The outcome of an earlier run, where its file stands.
   private func existing(_ row: Row, origin: UInt64) -> AddressTable.Outcome? {
-    guard let folder = parts.folder, let name = row.name, earlier?.mayHold(name) == true,
+    guard let folder = parts.files.folder, let name = row.name, earlier?.mayHold(name) == true,
       [.default, .forceCache, .onlyIfCached].contains(parts.session.cachePolicy)
     else { return nil }
     for format in candidateFormats(row.url) {
-      let file = "\(name).\(PictureOutput.fileExtension(format))"
+      let file = PictureFile.name(name, format)
       guard let size = folder.size(of: file, origin: origin) else { continue }
-      var result = FetchResult(row: row.number, name: row.title, address: row.url.absoluteString, status: .ok)
+      var result = FetchResult(row)
       (result.source, result.bytes, result.format, result.file) = (.disk, size, format, file)
       var bitmap: Bitmap?
       if isReported || isOnSheet(row) {
@@ -273,21 +312,21 @@ final class FetchJob: Sendable {
     switch parts.output.format {
     case .fixed(let format): return [format]
     case .automatic, .original:
-      let likely = PictureOutput.format(named: url.path)
+      let likely = PictureFile.format(of: url.path)
       let others = parts.output.format == .automatic ? ImageEncoder.formats : ImageDecoder.supportedFormats
       return (likely.map { [$0] } ?? []) + others.filter { $0 != likely }
     }
   }
 
-  private var isReported: Bool { parts.report != nil || parts.jsonLines != nil }
+  private var isReported: Bool { parts.files.report != nil || parts.jsonLines != nil }
 
-  private func isOnSheet(_ row: Row) -> Bool { parts.sheet != nil && row.number <= SheetCell.limit }
+  private func isOnSheet(_ row: Row) -> Bool { parts.files.sheet != nil && row.number <= SheetCell.limit }
 
   // MARK: Rows
 
   /// Gives a further row of an address what the first one got: a file of its own, a line of its own.
   private func repeatOutcome(_ outcome: AddressTable.Outcome, for row: Row, from address: String) {
-    var result = FetchResult(row: row.number, name: row.title, address: row.url.absoluteString, status: .ok)
+    var result = FetchResult(row)
     switch outcome {
     case .failed(let code, let message):
       (result.status, result.errorCode, result.errorMessage) = (.failed, code, message)
@@ -296,12 +335,12 @@ final class FetchJob: Sendable {
       (result.source, result.bytes, result.format) = (first.source, first.bytes, first.format)
       (result.width, result.height, result.sha256) = (first.width, first.height, first.sha256)
       var bitmap: Bitmap?
-      if let folder = parts.folder, let name = row.name, let firstName = first.name {
-        let ending = PictureOutput.fileExtension(first.format), file = "\(name).\(ending)"
+      if let folder = parts.files.folder, let name = row.name, let firstName = first.name {
+        let file = PictureFile.name(name, first.format)
         let origin = Digest.stableHash("\(address) \(identity)")
         do {
           if folder.size(of: file, origin: origin) == nil {
-            try folder.duplicate("\(firstName).\(ending)", as: file, origin: origin)
+            try folder.duplicate(PictureFile.name(firstName, first.format), as: file, origin: origin)
           }
           result.file = file
           if isOnSheet(row) { bitmap = folder.read(file).flatMap { try? decodeForSheet($0) } }
@@ -327,7 +366,7 @@ final class FetchJob: Sendable {
     }
     if isReported {
       let line = result.line(isolation: parts.session.isolationName)
-      parts.report?.write(line)
+      parts.files.report?.write(line)
       parts.jsonLines?.write(line)
     }
     if result.status != .ok {
@@ -341,7 +380,7 @@ final class FetchJob: Sendable {
   }
 
   private func addToSheet(_ result: FetchResult, _ picture: Bitmap?) {
-    guard let sheet = parts.sheet, result.row <= SheetCell.limit else { return }
+    guard let sheet = parts.files.sheet, result.row <= SheetCell.limit else { return }
     let detail =
       result.status == .ok
       ? "\(result.width ?? 0)×\(result.height ?? 0) · \(Format.bytes(result.bytes ?? 0)) · \(result.source?.rawValue ?? "")"
@@ -369,6 +408,12 @@ final class FetchJob: Sendable {
     parts.progress.message("calotype: \(error)")
   }
 
+  /// What the system says of an error of Foundation's.
+  private static func systemMessage(_ error: any Error) -> String? {
+    let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError ?? error as NSError
+    return cause.domain == NSPOSIXErrorDomain ? OutputFolder.message(Int32(clamping: cause.code)) : nil
+  }
+
   static func describe(_ error: any Error) -> (code: String, message: String) {
     switch error {
     case let error as ImagePipeline.Error: (error.code, error.message)
@@ -376,7 +421,7 @@ final class FetchJob: Sendable {
     case let error as ImageEncodingError: ("not_encoded", error.description)
     case let error as Failure: (error.code, error.message)
     case is CancellationError: ("cancelled", "cancelled")
-    default: ("other", "\(error)")
+    default: ("other", systemMessage(error) ?? "\(error)")
     }
   }
 }

@@ -34,6 +34,15 @@ struct FetchResult: Sendable {
   var errorCode: String?
   var errorMessage: String?
 
+  /// What became of a row, to begin with.
+  init(_ row: FetchJob.Row) {
+    self.init(row: row.number, name: row.title, address: row.url.displayText, status: .ok)
+  }
+
+  init(row: Int, name: String, address: String? = nil, status: Status) {
+    (self.row, self.name, self.address, self.status) = (row, name, address, status)
+  }
+
   /// One line of the report.
   ///
   /// - Parameter isolation: Where pictures are decoded.
@@ -77,8 +86,9 @@ final class LineWriter: Sendable {
   private let closes: Bool
   private let blockSize: Int
 
-  /// Writes to a file; an older one is emptied.
+  /// Writes to a file; an older one is emptied, and a folder that is missing made.
   init(path: String) throws {
+    try OutputFolder.prepare(path)
     descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
     guard descriptor >= 0 else {
       throw Failure("\(Escaping.displaySafe(path)): \(OutputFolder.message(errno))")

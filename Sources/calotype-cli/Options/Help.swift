@@ -50,7 +50,7 @@ enum Help {
   private static func line(_ option: Option) -> String {
     let column = 30
     let start = "  " + option.synopsis
-    let lines = wrapped(option.help, indent: column).drop { $0 == " " }
+    let lines = wrapped(option.wholeHelp, indent: column).drop { $0 == " " }
     if start.count + 2 > column { return start + "\n" + String(repeating: " ", count: column) + lines + "\n" }
     return start.padded(to: column) + lines + "\n"
   }

@@ -21,7 +21,7 @@ enum ManPage {
       }
       for group in command.groups + [OptionGroup(title: "Other", options: [Command.helpOption])] {
         text += ".PP\n\\fI\(escaped(group.title))\\fR\n"
-        for option in group.options { text += ".TP\n\(tag(option))\n\(escaped(option.help)).\n" }
+        for option in group.options { text += ".TP\n\(tag(option))\n\(escaped(option.wholeHelp)).\n" }
       }
       if !command.examples.isEmpty {
         text += ".PP\n\\fIExamples\\fR\n"

@@ -16,16 +16,23 @@ struct Option {
   /// An option without an argument.
   init(_ name: String, _ letter: Character? = nil, help: String) { self.init(name, letter, nil, help) }
 
-  init(
-    _ name: String, _ letter: Character?, _ argument: String?, values: [String] = [], isPath: Bool = false,
-    _ help: String
-  ) {
+  /// An option whose argument is one of a type's words.
+  init(_ name: String, _ letter: Character?, _ argument: String, _ choice: any Choice.Type, _ help: String) {
+    self.init(name, letter, argument, help)
+    values = choice.words
+  }
+
+  init(_ name: String, _ letter: Character?, _ argument: String?, isPath: Bool = false, _ help: String) {
     self.name = name
     self.letter = letter
     self.argument = argument
     self.help = help
-    self.values = values
     self.isPath = isPath
+  }
+
+  /// The help with the arguments that there are.
+  var wholeHelp: String {
+    values.isEmpty ? help : "\(help) (\(argument ?? ""): \(values.joined(separator: ", ")))"
   }
 
   /// For example `-o, --output DIR`.
@@ -78,6 +85,21 @@ struct Arguments {
   subscript(_ name: String) -> String? { options.last { $0.name == name }?.value }
   /// All values of an option.
   func values(_ name: String) -> [String] { options.filter { $0.name == name }.map(\.value) }
+
+  /// Checks what is wrong for every command: names that are empty, and standard input read twice.
+  func check(_ command: Command) throws {
+    if operands.contains("") {
+      throw UsageError(
+        "an argument is empty, where a \(command.operands.replacing("...", with: "")) was to be")
+    }
+    if operands.count(where: { $0 == "-" }) > 1 {
+      throw UsageError("- is standard input, which can be read once")
+    }
+    let paths = command.options.filter(\.isPath).map(\.name)
+    if let empty = options.first(where: { $0.value.isEmpty && paths.contains($0.name) }) {
+      throw UsageError("--\(empty.name) is empty: name a file or a folder")
+    }
+  }
 
   /// A whole number, checked against a range.
   func integer(_ name: String, in range: ClosedRange<Int>) throws -> Int? {

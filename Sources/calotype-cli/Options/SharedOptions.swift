@@ -8,12 +8,12 @@ enum SharedOptions {
     options: [
       Option("size", "s", "N|WxH", "Bring each picture to this size in pixels; its own size by default"),
       Option(
-        "mode", "m", "MODE", values: ["fit", "fill", "exact"],
+        "mode", "m", "MODE", TargetSize.Mode.self,
         "How another shape is brought to the size: fit inside it (default), fill it and crop to the middle, or exact, which distorts"
       ),
       Option("upscale", help: "Enlarge pictures that are smaller than the size"),
       Option(
-        "anchor", nil, "ANCHOR", values: ImageProcessors.Resize.Anchor.allCases.map(\.rawValue),
+        "anchor", nil, "ANCHOR", ImageProcessors.Resize.Anchor.self,
         "What stays where --mode fill crops: center by default; attention is where most edges and colours are"
       ),
       Option(
@@ -27,7 +27,7 @@ enum SharedOptions {
           "Write only the first frame of an animation; else WebP, PNG and AVIF keep all, and a GIF becomes a WebP"
       ),
       Option(
-        "format", "f", "FORMAT", values: ["original", "png", "jpeg", "webp", "avif"],
+        "format", "f", "FORMAT", PictureOutput.Format.self,
         "The format to write; by default the picture's own, or PNG where that cannot be written. original writes the bytes as they were downloaded"
       ),
       Option("quality", "q", "N", "1 (smallest) to 100 (best) for jpeg, webp and avif; 85 by default"),
@@ -37,11 +37,11 @@ enum SharedOptions {
         help: "Keep a picture's own colours and their profile; sRGB by default. Needs --isolation in-process"),
       Option("progressive", help: "Write jpeg in scans, each finer than the one before"),
       Option(
-        "chroma", nil, "RESOLUTION", values: ["auto", "full", "half", "quarter"],
+        "chroma", nil, "RESOLUTION", ImageEncodingOptions.Chroma.self,
         "How much of the colours' resolution jpeg and avif keep; auto, the default, is full from a quality of 90"
       ),
       Option(
-        "effort", nil, "EFFORT", values: ["fast", "balanced", "small"],
+        "effort", nil, "EFFORT", ImageEncodingOptions.Effort.self,
         "What is given for a smaller file; balanced by default"),
     ])
 
@@ -58,8 +58,7 @@ enum SharedOptions {
       Option(
         "cache-dir", nil, "DIR", isPath: true, "The cache's folder; $XDG_CACHE_HOME/calotype by default"),
       Option(
-        "cache-mode", nil, "MODE",
-        values: ["default", "no-cache", "reload", "force-cache", "only-if-cached", "no-store"],
+        "cache-mode", nil, "MODE", ImageRequest.CachePolicy.self,
         "How the cache is used, with the meaning that the Fetch standard gives the names"),
       Option("no-cache", help: "Use no cache on disk at all"),
     ])
@@ -94,7 +93,7 @@ enum SharedOptions {
     title: "Safety",
     options: [
       Option(
-        "isolation", nil, "MODE", values: DecodingIsolation.allCases.map(\.rawValue),
+        "isolation", nil, "MODE", DecodingIsolation.self,
         "Where pictures are decoded: when-available (default) in a sandboxed process, or in this one with a warning where the system has no sandbox; required never in this one; in-process always"
       )
     ])
@@ -107,7 +106,7 @@ enum SharedOptions {
       Option("image-key", nil, "KEY", "The field with the picture's address"),
       Option("subtitle-key", nil, "KEY", "The field with the second line"),
       Option(
-        "list-format", nil, "FORMAT", values: ImageListFormat.allCases.map(\.rawValue),
+        "list-format", nil, "FORMAT", ImageListFormat.self,
         "The lists' format; told by their content by default"),
       Option("base-url", nil, "URL", "What relative addresses in the list are resolved against"),
       Option(
@@ -121,14 +120,10 @@ enum SharedOptions {
 extension Arguments {
   /// `--size`, `--mode` and `--upscale`.
   func targetSize() throws -> TargetSize? {
-    let mode: TargetSize.Mode =
-      switch self["mode"] {
-      case nil, "fit": .fit
-      case "fill": .fill
-      case "exact": .exact
-      case .some(let other): throw UsageError("--mode is fit, fill or exact, not \(other)")
-      }
-    if has("anchor"), mode != .fill { throw UsageError("--anchor needs --mode fill, which crops") }
+    let mode = try choice("mode", TargetSize.Mode.self) ?? .fit
+    if try choice("anchor", ImageProcessors.Resize.Anchor.self) != nil, mode != .fill {
+      throw UsageError("--anchor needs --mode fill, which crops")
+    }
     guard let text = self["size"] else {
       if has("mode") || has("upscale") { throw UsageError("--mode and --upscale need a --size") }
       return nil
@@ -147,11 +142,7 @@ extension Arguments {
 
   /// `--anchor`; `nil` for the middle, which needs nothing of its own.
   func anchor() throws -> ImageProcessors.Resize.Anchor? {
-    guard let text = self["anchor"] else { return nil }
-    guard let anchor = ImageProcessors.Resize.Anchor(rawValue: text) else {
-      let all = ImageProcessors.Resize.Anchor.allCases.map(\.rawValue).joined(separator: ", ")
-      throw UsageError("--anchor is one of \(all), not \(text)")
-    }
+    let anchor = try choice("anchor", ImageProcessors.Resize.Anchor.self)
     return anchor == .center ? nil : anchor
   }
 
@@ -159,19 +150,8 @@ extension Arguments {
   func encodingOptions(quality: Int) throws -> ImageEncodingOptions {
     var options = ImageEncodingOptions(
       format: .png, quality: quality, isLossless: has("lossless"), isProgressive: has("progressive"))
-    switch self["chroma"] {
-    case nil, "auto": options.chroma = .automatic
-    case "full": options.chroma = .full
-    case "half": options.chroma = .half
-    case "quarter": options.chroma = .quarter
-    case .some(let other): throw UsageError("--chroma is auto, full, half or quarter, not \(other)")
-    }
-    switch self["effort"] {
-    case nil, "balanced": options.effort = .balanced
-    case "fast": options.effort = .fast
-    case "small": options.effort = .small
-    case .some(let other): throw UsageError("--effort is fast, balanced or small, not \(other)")
-    }
+    options.chroma = try choice("chroma") ?? .automatic
+    options.effort = try choice("effort") ?? .balanced
     return options
   }
 
@@ -188,8 +168,11 @@ extension Arguments {
         throw UsageError("--header takes 'Name: value', not \(text)")
       }
       let name = text[..<colon], value = text[text.index(after: colon)...]
-      guard name.allSatisfy({ $0.isASCII && !$0.isWhitespace }) else {
-        throw UsageError("a header's name has no spaces in it: \(text)")
+      guard name.unicodeScalars.allSatisfy({ (0x21...0x7E).contains($0.value) }) else {
+        throw UsageError("a header's name has no spaces and no accents in it: \(name)")
+      }
+      guard !value.unicodeScalars.contains(where: { $0 == "\r" || $0 == "\n" }) else {
+        throw UsageError("the header \(name) has a line break in its value, which would be another header")
       }
       headers.append(name: String(name), value: value.trimmingCharacters(in: .whitespaces))
     }
@@ -219,25 +202,13 @@ extension Arguments {
 
   /// `--isolation`.
   func isolation() throws -> DecodingIsolation {
-    guard let text = self["isolation"] else {
-      // A build with a sanitizer, which nobody but a developer has, could not do otherwise anyway.
-      return DecodingWorkerProcess.hasSanitizer ? .inProcess : .whenAvailable
-    }
-    guard let isolation = DecodingIsolation(rawValue: text) else {
-      let all = DecodingIsolation.allCases.map(\.rawValue).joined(separator: ", ")
-      throw UsageError("--isolation is one of \(all), not \(text)")
-    }
-    return isolation
+    // A build with a sanitizer, which nobody but a developer has, could not do otherwise anyway.
+    try choice("isolation") ?? (DecodingWorkerProcess.hasSanitizer ? .inProcess : .whenAvailable)
   }
 
   /// `--cache-mode`.
   func cachePolicy() throws -> ImageRequest.CachePolicy {
-    guard let text = self["cache-mode"] else { return .default }
-    guard let policy = ImageRequest.CachePolicy(rawValue: text) else {
-      let all = ImageRequest.CachePolicy.allCases.map(\.rawValue).joined(separator: ", ")
-      throw UsageError("--cache-mode is one of \(all), not \(text)")
-    }
-    return policy
+    try choice("cache-mode") ?? .default
   }
 
   /// What the options of the list group say.
@@ -245,16 +216,10 @@ extension Arguments {
     var options = ImageListOptions(
       itemsKeyPath: self["items"], titleKey: self["name-key"], subtitleKey: self["subtitle-key"],
       imageKey: self["image-key"])
-    if let text = self["list-format"] {
-      guard let format = ImageListFormat(rawValue: text) else {
-        let all = ImageListFormat.allCases.map(\.rawValue).joined(separator: ", ")
-        throw UsageError("--list-format is one of \(all), not \(text)")
-      }
-      options.format = format
-    }
+    options.format = try choice("list-format")
     if let text = self["base-url"] {
       guard let url = URL(string: text), url.scheme != nil else {
-        throw UsageError("--base-url takes an absolute address, not \(text)")
+        throw UsageError("--base-url takes an absolute address, not \(Escaping.address(text))")
       }
       options.baseURL = url
     }
@@ -270,7 +235,7 @@ extension Arguments {
   /// An address that a person typed.
   static func address(_ text: String) throws -> URL {
     guard isAddress(text), let url = URL(string: text), url.host?.isEmpty == false else {
-      throw UsageError("\(text) is not an address: http://… or https://…")
+      throw UsageError("\(Escaping.address(text)) is not an address: http://… or https://…")
     }
     return url
   }

@@ -27,6 +27,37 @@ final class OutputFolder: Sendable {
 
   deinit { close(descriptor) }
 
+  /// A name in a folder as one path.
+  static func path(_ folder: String, _ name: String) -> String {
+    folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
+  }
+
+  /// Finds out whether a file that a person named can be written, before work is done for it, and makes the
+  /// folder that it is to stand in.
+  static func prepare(_ path: String) throws {
+    var status = stat()
+    let exists = stat(path, &status) == 0
+    if path.hasSuffix("/") || (exists && status.st_mode & S_IFMT == S_IFDIR) {
+      throw Failure("\(Escaping.displaySafe(path)) is a folder, and a file is to be written")
+    }
+    if exists, [S_IFCHR, S_IFBLK, S_IFIFO].contains(status.st_mode & S_IFMT) {
+      guard access(path, W_OK) == 0 else { throw Failure("\(Escaping.displaySafe(path)): \(message(errno))") }
+      return
+    }
+    let folder = realURL(path).deletingLastPathComponent().path
+    _ = try OutputFolder(path: folder)
+    guard access(folder, W_OK | X_OK) == 0 else {
+      throw Failure("\(Escaping.displaySafe(path)): its folder cannot be written: \(message(errno))")
+    }
+  }
+
+  /// Through a link, `/dev/stdout` among them, the file is written that it leads to.
+  private static func realURL(_ path: String) -> URL {
+    let real = realpath(path, nil)
+    defer { free(real) }
+    return URL(fileURLWithPath: real.map { String(cString: $0) } ?? path)
+  }
+
   /// Writes a file that a person named. A device or a pipe is written into, as `/dev/stdout`; a rename would
   /// put a file in its place.
   static func write(_ data: Data, toPath path: String) throws {
@@ -42,10 +73,7 @@ final class OutputFolder: Sendable {
       }
       return
     }
-    // Through a link, `/dev/stdout` among them, the file is written that it leads to.
-    let real = realpath(path, nil)
-    defer { free(real) }
-    let url = URL(fileURLWithPath: real.map { String(cString: $0) } ?? path)
+    let url = realURL(path)
     try OutputFolder(path: url.deletingLastPathComponent().path).write(data, to: url.lastPathComponent)
   }
 
@@ -163,7 +191,7 @@ final class OutputFolder: Sendable {
 
   private func failure(_ name: String) -> Failure { Failure("\(display(name)): \(Self.message(errno))") }
 
-  private func display(_ name: String) -> String { Escaping.displaySafe("\(path)/\(name)") }
+  private func display(_ name: String) -> String { Escaping.displaySafe(Self.path(path, name)) }
 
   static func message(_ number: Int32) -> String { String(cString: strerror(number)) }
 }

@@ -12,6 +12,17 @@ struct Terminal: Sendable {
 
   let descriptor: Int32
 
+  /// Puts something in the place of standard input, output and error where the program was started without them:
+  /// the next file that is opened, such as the cache's index, would be taken for them. What stands there cannot be
+  /// read or written, so that a command that needs it fails.
+  static func keepDescriptors() {
+    for (descriptor, mode) in [(Int32(0), O_WRONLY), (1, O_RDONLY), (2, O_WRONLY)]
+    where fcntl(descriptor, F_GETFD) == -1 {
+      // The lowest free number is this one.
+      _ = open("/dev/null", mode)
+    }
+  }
+
   /// Whether a person sees it, on a terminal that can be drawn on.
   var isInteractive: Bool {
     isatty(descriptor) == 1
@@ -65,6 +76,11 @@ enum Format {
       if value < 999.5 || unit == "PB" { return decimal(value, value < 9.95 ? 1 : 0) + " " + unit }
     }
     return "\(count) B"
+  }
+
+  /// For example `1 picture` or `2 pictures`.
+  static func count(_ count: Int, _ one: String, _ several: String) -> String {
+    "\(count) \(count == 1 ? one : several)"
   }
 
   /// For example `1:05` or `2:03:04`.

@@ -43,24 +43,22 @@ struct PictureOutput {
       throw UsageError("--keep-profile needs --isolation in-process: what a sandboxed worker decodes is sRGB")
     }
     let isChanged = targetSize != nil || !processors.isEmpty || isStill || isDeep
-    switch arguments["format"] {
-    case nil:
-      if let named = path.flatMap(Self.format(named:)) {
-        format = .fixed(named)
-      } else {
-        format = isChanged || arguments.asksForEncoding ? .automatic : .original
-      }
-    case "original":
-      if isChanged {
+    if let asked = try arguments.choice("format", Format.self) {
+      if asked == .original, isChanged {
         throw UsageError(
           "--format original keeps the bytes as they are: it excludes --size, --still, --deep and processors")
       }
-      format = .original
-    case .some(let name):
-      guard let named = Self.format(named: "." + name), ImageEncoder.formats.contains(named) else {
-        throw UsageError("--format is original, png, jpeg, webp or avif, not \(name)")
+      format = asked
+    } else if let path, let named = PictureFile.format(of: path) {
+      guard ImageEncoder.formats.contains(named) else {
+        let writable = ImageEncoder.formats.map { "." + PictureFile.ending($0) }
+        throw UsageError(
+          "\(path): \(named.rawValue) cannot be written; \(Arguments.alternatives(writable)) can, and --format original keeps the bytes as they are"
+        )
       }
       format = .fixed(named)
+    } else {
+      format = isChanged || arguments.asksForEncoding ? .automatic : .original
     }
   }
 
@@ -131,16 +129,6 @@ struct PictureOutput {
     }
     return .png
   }
-
-  /// A format by a file name's extension.
-  static func format(named name: String) -> ImageFormat? {
-    guard let dot = name.lastIndex(of: ".") else { return nil }
-    let ending = name[name.index(after: dot)...].lowercased()
-    return ending == "jpg" || ending == "jpe" ? .jpeg : ImageFormat(rawValue: ending)
-  }
-
-  /// The extension that a format's files have.
-  static func fileExtension(_ format: ImageFormat) -> String { format == .jpeg ? "jpg" : format.rawValue }
 }
 
 extension Arguments {

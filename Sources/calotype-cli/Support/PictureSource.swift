@@ -8,16 +8,19 @@ struct PictureSource {
   /// The most bytes of a file that is read.
   static let maximumFileSize = 1 << 30
 
+  /// The operand as people and reports are to see it.
+  var shown: String { Escaping.address(operand) }
+
   /// A name for a file made from it, without an extension.
   var title: String {
     if operand == "-" { return "standard-input" }
-    if operand.lowercased().hasPrefix("data:") { return "data" }
+    if Escaping.isDataAddress(operand) { return Escaping.dataAddressName(operand) }
     if Arguments.isAddress(operand) || operand.lowercased().hasPrefix("file:"), let url = URL(string: operand)
     {
       let last = url.path.split(separator: "/").last.map(String.init) ?? url.host ?? operand
-      return Self.withoutExtension(last)
+      return PictureFile.stem(of: last)
     }
-    return Self.withoutExtension(URL(fileURLWithPath: operand).lastPathComponent)
+    return PictureFile.stem(of: URL(fileURLWithPath: operand).lastPathComponent)
   }
 
   /// The original's bytes; an address's through the pipeline.
@@ -33,7 +36,7 @@ struct PictureSource {
     if Arguments.isAddress(operand) { return try Arguments.address(operand) }
     let scheme = operand.prefix(5).lowercased()
     guard scheme == "file:" || scheme == "data:" else { return nil }
-    guard let url = URL(string: operand) else { throw UsageError("\(operand.prefix(80)) is no address") }
+    guard let url = URL(string: operand) else { throw UsageError("\(shown) is no address") }
     return url
   }
 
@@ -73,10 +76,5 @@ struct PictureSource {
       return try await session.pipeline.task(for: request(url, session, output: output)).response.container
     }
     return try output.picture(of: try await data(session), session.decoder)
-  }
-
-  private static func withoutExtension(_ name: String) -> String {
-    guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return name }
-    return String(name[..<dot])
   }
 }

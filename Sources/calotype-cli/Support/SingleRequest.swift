@@ -51,7 +51,7 @@ struct SingleRequest: Sendable {
       // The Fetch standard's mode is an error then; a request that says so itself is answered by the cache
       // (RFC 9111, section 5.2.1.7).
       if mode == .onlyIfCached {
-        throw Failure("\(request.url.absoluteString): not in the cache, and the network was not to be asked")
+        throw Failure("\(request.url.displayText): not in the cache, and the network was not to be asked")
       }
       let head = HTTPResponseHead(
         url: request.url, status: 504, headers: ["Content-Length": "0", "Cache-Control": "no-store"])
