@@ -39,27 +39,27 @@ public final class ImageTask: Sendable {
   }
 
   /// What was asked for.
-  public let request: ImageRequest
+  public var request: ImageRequest { requestBox.value }
+  /// Shared with the loads, so that a task that waits takes little memory.
+  let requestBox: Box<ImageRequest>
+
+  /// How a task has ended, behind a reference: while it waits it takes no room for that.
+  typealias Ending = Box<Result<ImageResponse, ImagePipeline.Error>>
 
   private struct State {
-    var result: Result<ImageResponse, ImagePipeline.Error>?
+    var ending: Ending?
     var priority: ImageRequest.Priority
     var latest: Progress?
     /// Whether the server is asked behind the answer, so that there may be more to tell.
     var isFollowed = false
     /// What asking has brought, where that was known before the answer itself had been told.
-    var earlyFollowing: Following?
+    var earlyFollowing: Box<ImageResponse?>?
     var observers: [Observer] = []
-  }
-
-  /// What asking behind a stale answer has brought.
-  private struct Following {
-    var response: ImageResponse?
   }
 
   private enum Observer {
     case completion(@Sendable (Result<ImageResponse, ImagePipeline.Error>) -> Void)
-    case continuation(UnsafeContinuation<Result<ImageResponse, ImagePipeline.Error>, Never>)
+    case continuation(UnsafeContinuation<Ending, Never>)
     case progress(AsyncStream<Progress>.Continuation)
     case events(AsyncStream<Event>.Continuation)
     case handler(@Sendable (Event) -> Void)
@@ -84,52 +84,65 @@ public final class ImageTask: Sendable {
   let startTime: UInt64
   /// The load that the task waits for. Touched only under the pipeline's lock.
   nonisolated(unsafe) var load: PrintLoad?
-  /// Where else the picture may be had. Touched only by whoever ends the task's load, one load after the other.
-  nonisolated(unsafe) var attempts: ImageRequest.Attempts?
+  /// Where else the picture may be had, for few tasks. Touched only by whoever ends the task's load, one load after the other.
+  nonisolated(unsafe) private var attemptsBox: Box<ImageRequest.Attempts>?
 
-  init(request: ImageRequest, pipeline: ImagePipeline?, startTime: UInt64) {
-    self.request = request
+  init(request: Box<ImageRequest>, pipeline: ImagePipeline?, startTime: UInt64) {
+    requestBox = request
     self.pipeline = pipeline
     self.startTime = startTime
-    state = Lock(State(priority: request.priority))
+    state = Lock(State(priority: request.value.priority))
   }
 
   /// A task that has its answer already.
   init(request: ImageRequest, result: Result<ImageResponse, ImagePipeline.Error>) {
-    self.request = request
+    requestBox = Box(request)
     pipeline = nil
     startTime = 0
-    state = Lock(State(result: result, priority: request.priority))
+    state = Lock(State(ending: Box(result), priority: request.priority))
   }
+
+  /// Where else the picture may be had; `nil` where the request names one address.
+  var attempts: ImageRequest.Attempts? {
+    get { attemptsBox?.value }
+    set { attemptsBox = newValue.map(Box.init) }
+  }
+
+  /// Whether the request names more than one address.
+  var hasAttempts: Bool { attemptsBox != nil }
 
   /// The finished picture. It may be asked for any number of times, also after the end. Cancelling the
   /// Swift task that waits here cancels this task.
   public var response: ImageResponse {
     get async throws(ImagePipeline.Error) {
-      let result = await withTaskCancellationHandler {
+      let ending = await withTaskCancellationHandler {
         await withUnsafeContinuation { continuation in
-          let result = state.withLock { state in
-            if state.result == nil { state.observers.append(.continuation(continuation)) }
-            return state.result
+          let ending = state.withLock { state in
+            if state.ending == nil { state.observers.append(.continuation(continuation)) }
+            return state.ending
           }
-          if let result { continuation.resume(returning: result) }
+          if let ending { continuation.resume(returning: ending) }
         }
       } onCancel: {
         cancel()
       }
-      return try result.get()
+      return try ending.value.get()
     }
   }
 
   /// The result, or `nil` until the task has ended.
-  public var result: Result<ImageResponse, ImagePipeline.Error>? { state.withLock { $0.result } }
+  public var result: Result<ImageResponse, ImagePipeline.Error>? { ending?.value }
+
+  private var ending: Ending? { state.withLock { $0.ending } }
+  /// Whether the task has ended.
+  var hasEnded: Bool { ending != nil }
 
   /// The download's progress. The stream keeps only the newest value and ends with the task; it yields
   /// nothing where a cache answers. Each use makes a stream of its own.
   public var progress: AsyncStream<Progress> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       let ended = state.withLock { state in
-        guard state.result == nil else { return true }
+        guard state.ending == nil else { return true }
         if let latest = state.latest { continuation.yield(latest) }
         state.observers.append(.progress(continuation))
         return false
@@ -144,21 +157,21 @@ public final class ImageTask: Sendable {
   /// is one and the picture is not here.
   public var events: AsyncStream<Event> {
     AsyncStream { continuation in
-      if state.withLock({ $0.result == nil }) {
+      if !hasEnded {
         if let picture = pipeline?.previewImage(for: request) {
           continuation.yield(.preview(ImageResponse(container: picture, source: .memory)))
         } else if let picture = request.placeholderImage {
           continuation.yield(.preview(ImageResponse(container: picture, source: .placeholder)))
         }
       }
-      let (result, isOver) = state.withLock { state in
-        let isOver = state.result != nil && !state.isFollowed
+      let (ending, isOver) = state.withLock { state in
+        let isOver = state.ending != nil && !state.isFollowed
         if !isOver { state.observers.append(.events(continuation)) }
-        return (state.result, isOver)
+        return (state.ending, isOver)
       }
       hasListeners.store(true, ordering: .relaxed)
       hasEventListeners.store(true, ordering: .relaxed)
-      if let result { continuation.yield(.finished(result)) } else { pipeline?.listenerCame(to: self) }
+      if let ending { continuation.yield(.finished(ending.value)) } else { pipeline?.listenerCame(to: self) }
       if isOver { continuation.finish() }
     }
   }
@@ -168,7 +181,7 @@ public final class ImageTask: Sendable {
     get { state.withLock { $0.priority } }
     set {
       let changed = state.withLock { state in
-        guard state.result == nil, state.priority != newValue else { return false }
+        guard state.ending == nil, state.priority != newValue else { return false }
         state.priority = newValue
         return true
       }
@@ -185,23 +198,23 @@ public final class ImageTask: Sendable {
   /// Calls a closure when the task has ended: now, where it has, otherwise from one of the pipeline's
   /// threads. It must not block.
   func whenFinished(_ body: @escaping @Sendable (Result<ImageResponse, ImagePipeline.Error>) -> Void) {
-    let result = state.withLock { state in
-      if state.result == nil { state.observers.append(.completion(body)) }
-      return state.result
+    let ending = state.withLock { state in
+      if state.ending == nil { state.observers.append(.completion(body)) }
+      return state.ending
     }
-    if let result { body(result) }
+    if let ending { body(ending.value) }
   }
 
   /// Calls a closure for everything that happens from now on, the end included, from whichever thread it
   /// happens on. It must not block.
   package func observe(_ body: @escaping @Sendable (Event) -> Void) {
-    let result = state.withLock { state in
-      if state.result == nil || state.isFollowed { state.observers.append(.handler(body)) }
-      return state.result
+    let ending = state.withLock { state in
+      if state.ending == nil || state.isFollowed { state.observers.append(.handler(body)) }
+      return state.ending
     }
     hasListeners.store(true, ordering: .relaxed)
     hasEventListeners.store(true, ordering: .relaxed)
-    if let result { body(.finished(result)) } else { pipeline?.listenerCame(to: self) }
+    if let ending { body(.finished(ending.value)) } else { pipeline?.listenerCame(to: self) }
   }
 
   /// Ends the task and tells everyone who waits; of no effect on a task that has ended. Returns whether
@@ -210,9 +223,13 @@ public final class ImageTask: Sendable {
   /// - Parameter isFollowed: Whether ``follow(with:)`` will be called.
   @discardableResult
   func finish(_ result: Result<ImageResponse, ImagePipeline.Error>, isFollowed: Bool = false) -> Bool {
-    let told = state.withLock { state -> (observers: [Observer], following: Following?)? in
-      guard state.result == nil else { return nil }
-      state.result = result
+    finish(with: Ending(result), isFollowed: isFollowed)
+  }
+
+  private func finish(with ending: Ending, isFollowed: Bool) -> Bool {
+    let told = state.withLock { state -> (observers: [Observer], following: Box<ImageResponse?>?)? in
+      guard state.ending == nil else { return nil }
+      state.ending = ending
       let following = state.earlyFollowing
       state.earlyFollowing = nil
       state.isFollowed = isFollowed && following == nil
@@ -222,16 +239,16 @@ public final class ImageTask: Sendable {
     guard let (observers, following) = told else { return false }
     for observer in observers {
       switch observer {
-      case .completion(let body): body(result)
-      case .continuation(let continuation): continuation.resume(returning: result)
+      case .completion(let body): body(ending.value)
+      case .continuation(let continuation): continuation.resume(returning: ending)
       case .progress(let continuation): continuation.finish()
       case .events(let continuation):
-        continuation.yield(.finished(result))
-        if let response = following?.response { continuation.yield(.refreshed(response)) }
+        continuation.yield(.finished(ending.value))
+        if let response = following?.value { continuation.yield(.refreshed(response)) }
         if !isFollowed || following != nil { continuation.finish() }
       case .handler(let body):
-        body(.finished(result))
-        if let response = following?.response { body(.refreshed(response)) }
+        body(.finished(ending.value))
+        if let response = following?.value { body(.refreshed(response)) }
       }
     }
     return true
@@ -240,10 +257,10 @@ public final class ImageTask: Sendable {
   /// Tells what asking behind a stale answer has brought: another picture, or `nil` for none.
   func follow(with response: ImageResponse?) {
     let observers = state.withLock { state -> [Observer] in
-      guard state.result != nil else {
+      guard state.ending != nil else {
         // The server was faster than the thread that tells of the stale answer: those who wait for that one are
         // not to be let go.
-        state.earlyFollowing = Following(response: response)
+        state.earlyFollowing = Box(response)
         return []
       }
       state.isFollowed = false
@@ -275,14 +292,14 @@ public final class ImageTask: Sendable {
   /// Passes a preview on to whoever listens. Returns whether the task still waited.
   @discardableResult
   func report(preview: ImageResponse) -> Bool {
-    guard result == nil else { return false }
+    guard !hasEnded else { return false }
     tell(.preview(preview)) { _ in }
     return true
   }
 
   private func tell(_ event: Event, _ change: (inout State) -> Void) {
     let handlers = state.withLock { state -> [@Sendable (Event) -> Void] in
-      guard state.result == nil else { return [] }
+      guard state.ending == nil else { return [] }
       change(&state)
       var handlers: [@Sendable (Event) -> Void] = []
       for observer in state.observers {

@@ -13,6 +13,9 @@ struct HashedTable<Element: AnyObject> {
 
   private var mask: Int { buckets.count - 1 }
 
+  /// All elements, in no order.
+  var elements: [Element] { buckets.compactMap(\.element) }
+
   /// The element with a hash that a closure takes for the one, or `nil`.
   @inline(__always)
   func find(_ hash: Int, where matches: (Element) -> Bool) -> Element? {

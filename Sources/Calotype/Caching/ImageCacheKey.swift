@@ -22,6 +22,11 @@ public struct ImageCacheKey: Hashable, Sendable {
   /// The key of the picture at an address, at its own size: that of a request for the address alone.
   public init(_ url: URL) { self.init(address: ImageRequest.addressKey(for: url, headers: [])) }
 
+  /// The hash of the address alone.
+  var addressHash: Int {
+    Int(bitPattern: UInt(truncatingIfNeeded: Self.hash(address, seed: Self.seed)))
+  }
+
   /// Another one in each process, so that nobody can send addresses that are known to collide.
   private static let seed = UInt64.random(in: .min ... .max)
 

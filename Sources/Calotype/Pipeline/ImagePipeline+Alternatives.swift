@@ -57,7 +57,7 @@ extension ImagePipeline.Error {
 extension ImageTask {
   /// A response with the address that it came from.
   func response(_ response: ImageResponse, to request: ImageRequest) -> ImageResponse {
-    guard attempts != nil, request.url != self.request.url else { return response }
+    guard hasAttempts, request.url != self.request.url else { return response }
     var response = response
     response.alternativeURL = request.url
     return response
@@ -67,7 +67,7 @@ extension ImageTask {
 extension ImagePipeline {
   /// Goes on with a task whose load has failed: with another address, else with its fallback.
   func tryAlternative(to error: Error, for task: ImageTask) {
-    guard task.result == nil, var attempts = task.attempts else { return }
+    guard !task.hasEnded, var attempts = task.attempts else { return }
     let next = attempts.next(after: error)
     task.attempts = attempts
     if let next {
@@ -78,9 +78,9 @@ extension ImagePipeline {
           container: image, source: .memory, metrics: metrics(of: task, nil, image))
         return end(task, with: .success(task.response(response, to: next)))
       }
-      attach(task, to: next, seen: seen, readsStored: readsStored)
+      attach(task, to: Box(next), seen: seen, readsStored: readsStored)
       // It may have been cancelled while it belonged to no load.
-      if task.result != nil { cancel(task) }
+      if task.hasEnded { cancel(task) }
       return
     }
     let error = attempts.error ?? error

@@ -25,7 +25,7 @@ extension ImagePipeline {
         return Leftovers()
       }
       load.hasEnded = true
-      core.prints[load.key] = nil
+      core.remove(load)
       load.cancellation?.cancel()
       var leftovers = Leftovers()
       if let item = load.item { leftovers.items.append(item) }
@@ -74,7 +74,7 @@ extension ImagePipeline {
     guard !original.isRevalidating else { return }
     core.withdraw(original)
     original.phase = .ended
-    core.originals[original.key] = nil
+    core.remove(original)
     if let item = original.item { leftovers.items.append(item) }
     original.item = nil
     leftovers.download = original.download

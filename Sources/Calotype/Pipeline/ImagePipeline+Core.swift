@@ -4,8 +4,8 @@ extension ImagePipeline {
   /// What changes in a pipeline: the loads under way and the downloads that wait. It is kept under one lock
   /// that is never held across work.
   struct Core {
-    var prints: [PrintLoad.Key: PrintLoad] = [:]
-    var originals: [OriginalLoad.Key: OriginalLoad] = [:]
+    private var printTable = HashedTable<PrintLoad>()
+    private var originalTable = HashedTable<OriginalLoad>()
     /// Stores that go on after their load was delivered.
     var storesUnderWay = 0
     var idleWaiters: [UnsafeContinuation<Void, Never>] = []
@@ -26,7 +26,42 @@ extension ImagePipeline {
       downloads = TransferScheduler(limits: limits)
     }
 
-    var isIdle: Bool { prints.isEmpty && originals.isEmpty && storesUnderWay == 0 }
+    var isIdle: Bool { printTable.count == 0 && originalTable.count == 0 && storesUnderWay == 0 }
+
+    // MARK: The loads under way
+
+    /// All prints' loads, in no order.
+    var prints: [PrintLoad] { printTable.elements }
+    /// All originals' loads, in no order.
+    var originals: [OriginalLoad] { originalTable.elements }
+
+    /// A print's load.
+    func print(_ key: PrintLoad.Key) -> PrintLoad? {
+      printTable.find(key.print.cacheHash) { $0.key == key }
+    }
+
+    mutating func add(_ load: PrintLoad) {
+      _ = printTable.update(load, load.requestBox.value.cacheKey.cacheHash) { $0 === load }
+    }
+
+    mutating func remove(_ load: PrintLoad) {
+      _ = printTable.remove(load.requestBox.value.cacheKey.cacheHash) { $0 === load }
+    }
+
+    /// An original's load.
+    func original(_ key: OriginalLoad.Key, addressHash: Int) -> OriginalLoad? {
+      originalTable.find(addressHash) { $0.key == key }
+    }
+
+    mutating func add(_ load: OriginalLoad) {
+      _ = originalTable.update(load, load.addressHash) { $0 === load }
+    }
+
+    mutating func remove(_ load: OriginalLoad) {
+      _ = originalTable.remove(load.addressHash) { $0 === load }
+    }
+
+    // MARK: Downloads
 
     var isSuspended: Bool {
       get { downloads.isSuspended }
@@ -76,9 +111,9 @@ extension ImagePipeline {
     }
 
     /// Notes that a host answered well.
-    mutating func recordSuccess(_ host: String, now: Double) {
+    mutating func recordSuccess(_ host: @autoclosure () -> String, now: Double) {
       guard !retryBudgets.isEmpty else { return }
-      retryBudgets[host]?.recordSuccess(now: now)
+      retryBudgets[host()]?.recordSuccess(now: now)
     }
 
     /// Moves a waiting download to where its new priority belongs.

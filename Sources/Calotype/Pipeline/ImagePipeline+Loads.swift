@@ -25,15 +25,16 @@ extension ImagePipeline {
       return ImageTask(request: request, result: .failure(error))
     }
     watchMemory()
-    let task = ImageTask(request: request, pipeline: self, startTime: monotonicNanoseconds())
+    let box = Box(request)
+    let task = ImageTask(request: box, pipeline: self, startTime: monotonicNanoseconds())
     guard request.extrasBox == nil else {
       var attempts = ImageRequest.Attempts(request, sparesData: sparesData)
       let first = attempts.next(after: nil) ?? request
       task.attempts = attempts
-      attach(task, to: first, seen: seen, readsStored: readsStored)
+      attach(task, to: Box(first), seen: seen, readsStored: readsStored)
       return task
     }
-    attach(task, to: request, seen: seen, readsStored: readsStored)
+    attach(task, to: box, seen: seen, readsStored: readsStored)
     return task
   }
 
@@ -43,14 +44,15 @@ extension ImagePipeline {
   ///   - request: What the task's request has come to: it may have another address by now.
   ///   - seen: How many loads had ended when the memory cache was looked into.
   ///   - readsStored: Whether a print in the memory cache answers.
-  func attach(_ task: ImageTask, to request: ImageRequest, seen: Int, readsStored: Bool) {
+  func attach(_ task: ImageTask, to box: Box<ImageRequest>, seen: Int, readsStored: Bool) {
     var seen = seen
+    let request = box.value
     let key = PrintLoad.Key(
       print: request.cacheKey, policy: request.cachePolicy, freshness: freshness(of: request))
     while true {
       enum Next { case joined, began(PrintLoad), lookAgain(Int) }
       let next = core.withLock { core -> Next in
-        if let load = core.prints[key] {
+        if let load = core.print(key) {
           load.tasks.append(task)
           load.storage.formUnion(request.storage)
           task.load = load
@@ -61,10 +63,10 @@ extension ImagePipeline {
         // A load of this print may have ended between the look in the memory cache and here.
         let ended = endedLoads.load(ordering: .relaxed)
         if readsStored, ended != seen { return .lookAgain(ended) }
-        let load = PrintLoad(key: key, request: request, priority: task.priority)
+        let load = PrintLoad(box, freshness: key.freshness, priority: task.priority)
         load.tasks.append(task)
         task.load = load
-        core.prints[key] = load
+        core.add(load)
         return .began(load)
       }
       switch next {
@@ -110,7 +112,7 @@ extension ImagePipeline {
     let begun = core.withLock { core -> OriginalLoad? in
       load.item = nil
       guard !load.hasEnded else { return nil }
-      return join(load, request: load.request, in: &core)
+      return join(load, load.requestBox, in: &core)
     }
     proceed(with: begun, waiter: load, isOnWorkThread: isOnWorkThread)
   }
@@ -125,7 +127,7 @@ extension ImagePipeline {
     let now = wallClockSeconds()
     let freshUntil = policy.freshUntil(entry.metadata, now: now)
     guard load.key.policy != .noCache, freshUntil > now || load.key.policy.takesStale else {
-      core.withLock { _ in load.unconfirmed = entry }
+      core.withLock { _ in load.unconfirmed = Box(entry) }
       return false
     }
     guard var container = restorePrint(from: entry, isStill: load.request.isStill) else { return false }
@@ -140,7 +142,7 @@ extension ImagePipeline {
 
   /// Hands an original to a waiter.
   func use(_ original: Original, for waiter: any OriginalWaiter, isOnWorkThread: Bool) {
-    if let load = waiter as? PrintLoad {
+    if let load = waiter.printLoad {
       if isOnWorkThread { return makePrint(load, from: original) }
       let item = workQueue.submit(priority: core.withLock { _ in load.priority }) { [self] in
         makePrint(load, from: original)
@@ -156,7 +158,7 @@ extension ImagePipeline {
   }
 
   func fail(_ waiter: any OriginalWaiter, with error: Error) {
-    if let load = waiter as? PrintLoad {
+    if let load = waiter.printLoad {
       if deliverUnconfirmed(load, after: error) { return }
       finish(load, with: .failure(error), source: .network)
     } else if let load = waiter as? DataLoad {
@@ -168,7 +170,7 @@ extension ImagePipeline {
   /// whether there was one that may be.
   private func deliverUnconfirmed(_ load: PrintLoad, after error: Error) -> Bool {
     guard case .transport(let failure) = error.cause, failure.isAboutTheWay,
-      let entry = core.withLock({ _ in load.unconfirmed })
+      let entry = core.withLock({ _ in load.unconfirmed })?.value
     else { return false }
     let policy = httpPolicy(freshness: load.key.freshness)
     let now = wallClockSeconds()
@@ -194,7 +196,7 @@ extension ImagePipeline {
       guard !load.hasEnded else { return (false, nil) }
       load.cancellation = cancellation
       defer { load.unconfirmed = nil }
-      return (true, load.unconfirmed)
+      return (true, load.unconfirmed?.value)
     }
     guard isWanted else { return }
     if let unconfirmed, original.source != .network, original.isSameVersion(as: unconfirmed.metadata),
@@ -244,15 +246,15 @@ extension ImagePipeline {
         }
       }
     }
-    let tasks = core.withLock { core -> [ImageTask]? in
+    let tasks = core.withLock { core -> ShortList<ImageTask>? in
       guard !load.hasEnded else { return nil }
       load.hasEnded = true
       load.item = nil
-      core.prints[load.key] = nil
+      core.remove(load)
       core.storesUnderWay += 1
       endedLoads.add(1, ordering: .releasing)
       if isFollowed { load.original?.followers.append(.init(load: load, tasks: load.tasks)) }
-      defer { load.tasks = [] }
+      defer { load.tasks = .init() }
       return load.tasks
     }
     guard let tasks else { return }
@@ -274,11 +276,11 @@ extension ImagePipeline {
 
   private func deliver(
     _ result: Result<(ImageContainer, Original?), Error>, of load: PrintLoad, source: ImageResponse.Source,
-    isStale: Bool, age: Double?, _ timing: PrintTiming, isFollowed: Bool, to tasks: [ImageTask]
+    isStale: Bool, age: Double?, _ timing: PrintTiming, isFollowed: Bool, to tasks: ShortList<ImageTask>
   ) {
     let delegate = currentDelegate
     for task in tasks {
-      if task.attempts != nil, case .failure(let error) = result {
+      if task.hasAttempts, case .failure(let error) = result {
         tryAlternative(to: error, for: task)
         continue
       }
@@ -302,7 +304,7 @@ extension ImagePipeline {
     let begun = core.withLock { core -> OriginalLoad?? in
       guard !load.hasEnded else { return .none }
       load.completion = completion
-      return .some(join(load, request: load.request, in: &core))
+      return .some(join(load, Box(load.request), in: &core))
     }
     guard let begun else {
       return completion(.failure(Error(url: load.request.url, stage: .request, cause: .cancelled)))

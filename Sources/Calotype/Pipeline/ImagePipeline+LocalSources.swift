@@ -6,7 +6,7 @@ extension ImagePipeline {
   /// Reads a local original, or waits for a place to ask for it.
   func read(_ source: LocalSource, for load: OriginalLoad, isOnWorkThread: Bool) {
     if case .closure = source {
-      return ask(HTTPRequest(url: load.request.url, priority: load.request.priority), for: load)
+      return ask([], for: load)
     }
     let work: @Sendable () -> Void = { [self] in
       do throws(LocalSourceError) {

@@ -36,14 +36,14 @@ extension ImagePipeline {
 extension ImagePipeline.Core {
   /// The tasks of prints that are only prefetched and not begun.
   fileprivate var waitingPrefetches: [ImageTask] {
-    prints.values.filter { load in
+    prints.filter { load in
       load.priority == .veryLow && load.cancellation == nil && load.original?.isUnderWay != true
     }.flatMap(\.tasks)
   }
 
   /// The same for originals that are only wanted for their bytes.
   fileprivate var waitingDataPrefetches: [DataLoad] {
-    originals.values.flatMap { original in
+    originals.flatMap { original in
       original.isUnderWay
         ? [] : original.waiters.compactMap { $0 as? DataLoad }.filter { $0.priority == .veryLow }
     }

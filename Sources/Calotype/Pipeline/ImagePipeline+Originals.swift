@@ -8,10 +8,12 @@ extension ImagePipeline {
   // MARK: Joining
 
   /// Attaches a waiter to its original's load. Returns the load where it was made for this.
-  func join(_ waiter: any OriginalWaiter, request: ImageRequest, in core: inout Core) -> OriginalLoad? {
+  func join(_ waiter: any OriginalWaiter, _ box: Box<ImageRequest>, in core: inout Core) -> OriginalLoad? {
+    let request = box.value
     let key = OriginalLoad.Key(
       address: request.cacheKey.address, policy: request.cachePolicy, freshness: freshness(of: request))
-    if let original = core.originals[key] {
+    let hash = request.cacheKey.addressHash
+    if let original = core.original(key, addressHash: hash) {
       original.waiters.append(waiter)
       waiter.original = original
       if waiter.priority > original.priority { setPriority(waiter.priority, of: original, in: &core) }
@@ -19,13 +21,13 @@ extension ImagePipeline {
     }
     let exchange = CachedExchange(
       request: httpRequest(for: request), mode: request.cachePolicy,
-      policy: httpPolicy(freshness: key.freshness),
-      cache: configuration.diskCache, options: redirectOptions)
+      rules: exchangeRules[key.freshness])
     exchange.keepsParts = request.storage.contains(.diskOriginal)
-    let original = OriginalLoad(key: key, request: request, exchange: exchange, priority: waiter.priority)
+    let original = OriginalLoad(
+      box, freshness: key.freshness, addressHash: hash, exchange: exchange, priority: waiter.priority)
     original.waiters.append(waiter)
     waiter.original = original
-    core.originals[key] = original
+    core.add(original)
     return original
   }
 
@@ -73,19 +75,35 @@ extension ImagePipeline {
     return httpRequest
   }
 
-  func httpPolicy(freshness: FreshnessPolicy) -> HTTPCachePolicy {
-    var policy = HTTPCachePolicy()
-    policy.freshness = freshness
-    policy.minimumHeuristicLifetime = configuration.unspecifiedLifetime
-    return policy
-  }
+  func httpPolicy(freshness: FreshnessPolicy) -> HTTPCachePolicy { exchangeRules[freshness].policy }
 
-  private var redirectOptions: HTTPClient.Options {
-    var options = HTTPClient.Options()
-    options.maximumRedirectCount = configuration.maximumRedirects
-    options.allowsInsecureRedirects = configuration.allowsInsecureRedirects
-    options.secretHeaderNames = configuration.secretHeaders
-    return options
+  /// The rules that exchanges keep to, made once for all of a pipeline's.
+  struct ExchangeRules: Sendable {
+    private let http, immutable, staleWhileRevalidate: CachedExchange.Rules
+
+    init(_ configuration: Configuration) {
+      var options = HTTPClient.Options()
+      options.maximumRedirectCount = configuration.maximumRedirects
+      options.allowsInsecureRedirects = configuration.allowsInsecureRedirects
+      options.secretHeaderNames = configuration.secretHeaders
+      func rules(_ freshness: FreshnessPolicy) -> CachedExchange.Rules {
+        var policy = HTTPCachePolicy()
+        policy.freshness = freshness
+        policy.minimumHeuristicLifetime = configuration.unspecifiedLifetime
+        return .init(policy: policy, cache: configuration.diskCache, options: options)
+      }
+      http = rules(.http)
+      immutable = rules(.immutable)
+      staleWhileRevalidate = rules(.staleWhileRevalidate)
+    }
+
+    subscript(freshness: FreshnessPolicy) -> CachedExchange.Rules {
+      switch freshness {
+      case .http: http
+      case .immutable: immutable
+      case .staleWhileRevalidate: staleWhileRevalidate
+      }
+    }
   }
 
   // MARK: Steps
@@ -93,7 +111,7 @@ extension ImagePipeline {
   /// Does what the exchange says is next.
   private func take(_ step: CachedExchange.Step, in load: OriginalLoad, isOnWorkThread: Bool) {
     switch step {
-    case .ask(let request): ask(request, for: load)
+    case .ask(let request): ask(request.headers, for: load)
     case .finished(let outcome): finish(load, with: outcome, isOnWorkThread: isOnWorkThread)
     case .unsatisfiable:
       finish(load, with: Error(url: load.request.url, stage: .cache, cause: .notCached))
@@ -104,13 +122,14 @@ extension ImagePipeline {
     }
   }
 
-  /// Sends a request when there is a place for it; at once where the load has a place already.
-  func ask(_ request: HTTPRequest, for load: OriginalLoad) {
+  /// Sends the exchange's request with some headers when there is a place for it; at once where the load has a
+  /// place already.
+  func ask(_ headers: HTTPHeaders, for load: OriginalLoad) {
     let now = monotonicNanoseconds()
     let admitted = core.withLock { core -> [OriginalLoad] in
       load.item = nil
       guard case .working = load.phase else { return [] }
-      load.asking = request
+      load.askingHeaders = headers
       if load.slot != nil {
         load.phase = .downloading
         return [load]
@@ -146,11 +165,12 @@ extension ImagePipeline {
   }
 
   private func startDownload(of load: OriginalLoad) {
-    let asking = core.withLock { _ -> HTTPRequest? in
-      load.asking?.priority = load.priority
-      return load.asking
-    }
-    guard let request = asking else { return }
+    let asking = core.withLock { _ in load.askingHeaders.map { ($0, load.priority) } }
+    guard let (headers, priority) = asking else { return }
+    // Nobody else has a step of the exchange to take until the answer is here.
+    var request = load.exchange.request
+    request.headers = headers
+    request.priority = priority
     if case .closure(let body) = load.request.localSource { return run(body, for: load) }
     guard let delegate = currentDelegate else { return send(request, for: load) }
     let hook = Task { [self, request] in
@@ -172,10 +192,7 @@ extension ImagePipeline {
 
   private func send(_ request: HTTPRequest, for load: OriginalLoad) {
     let download = OriginalDownload(
-      request, resumeOffset: load.exchange.resumeOffset, resumeTotal: load.exchange.resumeTotal,
-      makeKeeper: { [exchange = load.exchange] head, requestTime, responseTime in
-        exchange.partKeeper(for: head, requestTime: requestTime, responseTime: responseTime)
-      },
+      request, of: load.exchange,
       onProgress: { [self] progress in report(progress, of: load) },
       onCompletion: { [self] ending in downloadEnded(load, ending) })
     let isWanted = core.withLock { _ in
@@ -192,8 +209,11 @@ extension ImagePipeline {
   }
 
   private func report(_ progress: ImageTask.Progress, of load: OriginalLoad) {
-    let (tasks, download) = core.withLock { _ in
-      (load.waiters.flatMap { ($0 as? PrintLoad)?.tasks ?? [] }, load.download)
+    let (tasks, download) = core.withLock { _ -> (ShortList<ImageTask>, OriginalDownload?) in
+      if load.waiters.count == 1 { return (load.waiters[0].printLoad?.tasks ?? .init(), load.download) }
+      var tasks = ShortList<ImageTask>()
+      for waiter in load.waiters { for task in waiter.printLoad?.tasks ?? .init() { tasks.append(task) } }
+      return (tasks, load.download)
     }
     if let download { considerPreview(of: load, download, progress, for: tasks) }
     let delegate = currentDelegate
@@ -278,7 +298,7 @@ extension ImagePipeline {
       switch ending.result {
       case .success(let metrics):
         core.withLock { _ in
-          load.transfer = metrics
+          load.transfer = Box(metrics)
           load.timing.ended = monotonicNanoseconds()
           load.timing.wireByteCount += metrics.bytesReceived
         }
@@ -337,19 +357,19 @@ extension ImagePipeline {
     }
     let now = monotonicNanoseconds()
     let (waiters, original, isUpdate, admitted) = core.withLock {
-      core -> ([any OriginalWaiter], Original, Bool, [OriginalLoad]) in
+      core -> (ShortList<any OriginalWaiter>, Original, Bool, [OriginalLoad]) in
       load.item = nil
       core.withdraw(load)
       if outcome.source == .network { core.recordSuccess(load.host, now: Double(now) / 1e9) }
       let original = Original(
         outcome, tries: load.tries, transfer: load.transfer, timing: load.timing)
       let admitted = core.admitDownloads(now: now)
-      if case .ended = load.phase { return ([], original, false, admitted) }
+      if case .ended = load.phase { return (.init(), original, false, admitted) }
       let isUpdate = load.isRevalidating
       load.isRevalidating = outcome.wantsRevalidation
       load.phase = outcome.wantsRevalidation ? .working : .done
       load.answer = original
-      return (isUpdate ? [] : load.waiters, original, isUpdate, admitted)
+      return (isUpdate ? .init() : load.waiters, original, isUpdate, admitted)
     }
     start(admitted)
     if isUpdate { return update(load, with: original) }
@@ -363,22 +383,22 @@ extension ImagePipeline {
   func finish(_ load: OriginalLoad, with error: Error) {
     let now = monotonicNanoseconds()
     let (waiters, followers, admitted) = core.withLock {
-      core -> ([any OriginalWaiter], [OriginalLoad.Follower], [OriginalLoad]) in
+      core -> (ShortList<any OriginalWaiter>, [OriginalLoad.Follower], [OriginalLoad]) in
       load.item = nil
       core.withdraw(load)
       let admitted = core.admitDownloads(now: now)
-      if case .ended = load.phase { return ([], [], admitted) }
+      if case .ended = load.phase { return (.init(), [], admitted) }
       defer { load.followers = [] }
       guard load.answer == nil else {
         // The server could not be asked behind an answer: that answer stands.
         load.isRevalidating = false
         load.phase = .done
         dropIfUnused(load, in: &core)
-        return ([], load.followers, admitted)
+        return (.init(), load.followers, admitted)
       }
       load.phase = .ended
-      core.originals[load.key] = nil
-      defer { load.waiters = [] }
+      core.remove(load)
+      defer { load.waiters = .init() }
       return (load.waiters, load.followers, admitted)
     }
     start(admitted)
@@ -446,7 +466,7 @@ extension ImagePipeline {
   private func dropIfUnused(_ load: OriginalLoad, in core: inout Core) {
     guard load.waiters.isEmpty, !load.isRevalidating, case .done = load.phase else { return }
     load.phase = .ended
-    core.originals[load.key] = nil
+    core.remove(load)
   }
 
   private func resumeIfIdle() {

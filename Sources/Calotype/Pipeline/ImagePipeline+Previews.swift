@@ -7,7 +7,7 @@ extension ImagePipeline {
   /// Called on the transport's thread when more of an original has come.
   func considerPreview(
     of load: OriginalLoad, _ download: OriginalDownload, _ progress: ImageTask.Progress,
-    for tasks: [ImageTask]
+    for tasks: ShortList<ImageTask>
   ) {
     // What is whole is about to be shown itself.
     if let total = progress.total, progress.completed >= total { return }
@@ -21,21 +21,21 @@ extension ImagePipeline {
       guard let original = task.load?.original, let download = original.download else { return nil }
       return (original, download)
     }
-    guard let (load, download) = waiting, let session = download.previews.withLock({ $0 }) else { return }
+    guard let (load, download) = waiting, let session = download.previews else { return }
     session.hasMore { [self] in submitPreview(of: load, download, session) }
   }
 
   /// The session of a download, made with its first piece, also before anyone listens: only the transport's thread
   /// may look at the response. It does nothing until then.
   private func session(of load: OriginalLoad, _ download: OriginalDownload) -> PreviewSession? {
-    if let session = download.previews.withLock({ $0 }) { return session }
-    guard let decoder = configuration.decoder as? ImageDecoder,
-      core.withLock({ _ in mayHavePreviews(load) }), let head = download.receivedHead,
+    if let session = download.previews { return session }
+    guard let decoder = previewDecoder, core.withLock({ _ in mayHavePreviews(load) }),
+      let head = download.receivedHead,
       let beginning = load.exchange.beginning(of: head)
     else { return nil }
     let session = PreviewSession(
       beginning: beginning, limits: configuration.limits, colors: decoder.colors)
-    download.previews.withLock { $0 = session }
+    download.previews = session
     return session
   }
 
@@ -46,14 +46,14 @@ extension ImagePipeline {
   /// Whether any print of an original is one that is shown while it comes.
   private func mayHavePreviews(_ load: OriginalLoad) -> Bool {
     load.waiters.contains { waiter in
-      (waiter as? PrintLoad)?.tasks.contains { previewInterval(of: $0) != nil } ?? false
+      waiter.printLoad?.tasks.contains { previewInterval(of: $0) != nil } ?? false
     }
   }
 
   /// The prints of an original that somebody would like to see before they are there.
   private func previewTargets(of load: OriginalLoad) -> [(load: PrintLoad, interval: UInt64)] {
     load.waiters.compactMap { waiter in
-      guard let print = waiter as? PrintLoad, !print.hasEnded else { return nil }
+      guard let print = waiter.printLoad, !print.hasEnded else { return nil }
       let intervals = print.tasks.filter(\.wantsPreviews).compactMap(previewInterval(of:))
       return intervals.min().map { (print, $0) }
     }

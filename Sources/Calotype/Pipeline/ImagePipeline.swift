@@ -28,7 +28,11 @@ public final class ImagePipeline: Sendable {
   private let hasDelegate = Atomic<Bool>(false)
 
   let core: Lock<Core>
+  /// What all loads keep to, for each policy of what counts as fresh.
+  let exchangeRules: ExchangeRules
   let workQueue: WorkQueue
+  /// The decoder, where it is one that makes previews.
+  let previewDecoder: ImageDecoder?
   /// Where a larger print may be found for a smaller one.
   let printIndex: Lock<PrintIndex>
   /// Counts print loads that ended, so that a caller who missed the memory cache knows whether to look again.
@@ -52,6 +56,8 @@ public final class ImagePipeline: Sendable {
     self.configuration = configuration.withIsolatedDecoder()
     self.memoryMonitor = memoryMonitor
     core = Lock(Core(configuration: configuration))
+    exchangeRules = ExchangeRules(configuration)
+    previewDecoder = self.configuration.decoder as? ImageDecoder
     printIndex = Lock(PrintIndex(targetSizes: configuration.printSizes))
     workQueue = WorkQueue(label: "calotype.work", width: configuration.decodingWidth)
   }
@@ -170,7 +176,7 @@ public final class ImagePipeline: Sendable {
 
   /// Ends every task with ``Error/Cause/cancelled``.
   public func cancelAll() {
-    let tasks = core.withLock { core in core.prints.values.flatMap(\.tasks) }
+    let tasks = core.withLock { core in core.prints.flatMap(\.tasks) }
     for task in tasks { cancel(task) }
   }
 

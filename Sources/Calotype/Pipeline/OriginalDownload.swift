@@ -14,18 +14,17 @@ final class OriginalDownload: HTTPReceiver {
   private let resumeOffset: Int
   private let resumeTotal: Int?
   /// Makes what keeps the body while it comes, where it can be gone on with later.
-  private let makeKeeper: (@Sendable (HTTPResponseHead, Double, Double) -> PartKeeper?)?
+  private let exchange: CachedExchange
   private let onProgress: @Sendable (ImageTask.Progress) -> Void
   private let onCompletion: @Sendable (Ending) -> Void
   private let handle = TransferHandle()
   private let requestTime = wallClockSeconds()
-  /// Makes pictures of what has come; set on the transport's thread where somebody wants them.
-  let previews = Lock<PreviewSession?>(nil)
 
   /// Held while the body is touched: pieces of it are taken out on another thread.
   private let guardian = Lock(Keeping())
 
   private struct Keeping {
+    var previews: PreviewSession?
     var keeper: PartKeeper?
     var hasAsked = false
     /// Bytes that were handed to the keeper.
@@ -51,15 +50,14 @@ final class OriginalDownload: HTTPReceiver {
   nonisolated(unsafe) private var isOutOfMemory = false
 
   init(
-    _ request: HTTPRequest, resumeOffset: Int = 0, resumeTotal: Int? = nil,
-    makeKeeper: (@Sendable (HTTPResponseHead, Double, Double) -> PartKeeper?)? = nil,
+    _ request: HTTPRequest, of exchange: CachedExchange,
     onProgress: @escaping @Sendable (ImageTask.Progress) -> Void,
     onCompletion: @escaping @Sendable (Ending) -> Void
   ) {
     self.request = request
-    self.resumeOffset = resumeOffset
-    self.resumeTotal = resumeTotal
-    self.makeKeeper = makeKeeper
+    self.exchange = exchange
+    resumeOffset = exchange.resumeOffset
+    resumeTotal = exchange.resumeTotal
     self.onProgress = onProgress
     self.onCompletion = onCompletion
   }
@@ -69,7 +67,7 @@ final class OriginalDownload: HTTPReceiver {
   }
 
   func cancel() {
-    previews.withLock { $0 }?.end()
+    previews?.end()
     handle.cancel()
   }
 
@@ -101,6 +99,12 @@ final class OriginalDownload: HTTPReceiver {
 
   // MARK: What has come
 
+  /// Makes pictures of what has come; set on the transport's thread where somebody wants them.
+  var previews: PreviewSession? {
+    get { guardian.withLock { $0.previews } }
+    set { guardian.withLock { $0.previews = newValue } }
+  }
+
   /// The response's head. For the transport's thread.
   var receivedHead: HTTPResponseHead? { head }
 
@@ -111,12 +115,14 @@ final class OriginalDownload: HTTPReceiver {
 
   /// Arranges for what has come to be kept, where there is enough of it and it is not all there in a moment.
   private func schedule(_ keeping: inout Keeping) {
-    guard let makeKeeper, !keeping.isScheduled, body.count - keeping.keptCount >= Self.pieceLength else {
+    guard !keeping.isScheduled, body.count - keeping.keptCount >= Self.pieceLength else {
       return
     }
     if !keeping.hasAsked {
       keeping.hasAsked = true
-      keeping.keeper = head.flatMap { makeKeeper($0, requestTime, responseTime) }
+      keeping.keeper = head.flatMap {
+        exchange.partKeeper(for: $0, requestTime: requestTime, responseTime: responseTime)
+      }
     }
     guard keeping.keeper != nil else { return }
     keeping.isScheduled = true
@@ -143,16 +149,16 @@ final class OriginalDownload: HTTPReceiver {
 
   func didComplete(_ result: Result<HTTPTransferMetrics, HTTPTransportError>) {
     handle.clear()
-    previews.withLock { $0 }?.end()
     var result = result
     if case .success = result, head == nil || isOutOfMemory {
       let message = isOutOfMemory ? "there is no memory for the response" : "there was no response"
       result = .failure(HTTPTransportError(.other, url: request.url, message: message))
     }
-    let (data, keeper) = guardian.withLock { keeping in
+    let (data, keeper, previews) = guardian.withLock { keeping in
       keeping.hasEnded = true
-      return (body.takeData(), keeping.keeper)
+      return (body.takeData(), keeping.keeper, keeping.previews)
     }
+    previews?.end()
     var received = head.map {
       CachedExchange.Received(head: $0, body: data, requestTime: requestTime, responseTime: responseTime)
     }

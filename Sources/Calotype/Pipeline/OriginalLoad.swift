@@ -29,17 +29,20 @@ final class OriginalLoad: @unchecked Sendable {
     case ended
   }
 
-  let key: Key
-  let request: ImageRequest
+  let requestBox: Box<ImageRequest>
+  /// What counts as fresh for it.
+  let freshness: FreshnessPolicy
+  /// The hash of its address, by which the pipeline finds it.
+  let addressHash: Int
   let exchange: CachedExchange
-  var waiters: [any OriginalWaiter] = []
+  var waiters = ShortList<any OriginalWaiter>()
   var priority: ImageRequest.Priority
   var phase = Phase.working
   /// The bytes, once they are here; the server may still be asked behind them.
   var answer: Original?
   var item: WorkQueue.Item?
-  /// The request that waits for a place or is under way.
-  var asking: HTTPRequest?
+  /// The headers of the request that waits for a place or is under way; all else is the exchange's.
+  var askingHeaders: HTTPHeaders?
   /// Its place among the downloads that wait or run.
   var slot: TransferScheduler<OriginalLoad>.Slot?
   var download: OriginalDownload?
@@ -47,7 +50,7 @@ final class OriginalLoad: @unchecked Sendable {
   var hook: Task<Void, Never>?
   /// How often the server was asked, redirects not counted.
   var tries = 0
-  var transfer: HTTPTransferMetrics?
+  var transfer: Box<HTTPTransferMetrics>?
   /// When its stages were.
   var timing = Timing()
   /// Whether the delegate was asked for credentials.
@@ -72,14 +75,27 @@ final class OriginalLoad: @unchecked Sendable {
   /// A print that was delivered from a stale original.
   struct Follower {
     var load: PrintLoad
-    var tasks: [ImageTask]
+    var tasks: ShortList<ImageTask>
   }
 
-  init(key: Key, request: ImageRequest, exchange: CachedExchange, priority: ImageRequest.Priority) {
-    self.key = key
-    self.request = request
+  init(
+    _ request: Box<ImageRequest>, freshness: FreshnessPolicy, addressHash: Int, exchange: CachedExchange,
+    priority: ImageRequest.Priority
+  ) {
+    requestBox = request
+    self.freshness = freshness
+    self.addressHash = addressHash
     self.exchange = exchange
     self.priority = priority
+  }
+
+  @inline(__always)
+  var request: ImageRequest { requestBox.value }
+
+  @inline(__always)
+  var key: Key {
+    Key(
+      address: requestBox.value.cacheKey.address, policy: requestBox.value.cachePolicy, freshness: freshness)
   }
 
   /// The server that it comes from, with its port: downloads from one server share that server's places.
@@ -94,17 +110,18 @@ final class OriginalLoad: @unchecked Sendable {
 final class Original: Sendable {
   let outcome: CachedExchange.Outcome
   let tries: Int
-  let transfer: HTTPTransferMetrics?
+  private let transferBox: Box<HTTPTransferMetrics>?
+  var transfer: HTTPTransferMetrics? { transferBox?.value }
   let timing: OriginalLoad.Timing
   private let isStored = Atomic<Bool>(false)
 
   init(
-    _ outcome: CachedExchange.Outcome, tries: Int, transfer: HTTPTransferMetrics?,
+    _ outcome: CachedExchange.Outcome, tries: Int, transfer: Box<HTTPTransferMetrics>?,
     timing: OriginalLoad.Timing = .init()
   ) {
     self.outcome = outcome
     self.tries = tries
-    self.transfer = transfer
+    transferBox = transfer
     self.timing = timing
   }
 

@@ -12,12 +12,13 @@ final class PrintLoad: @unchecked Sendable, OriginalWaiter {
     let freshness: FreshnessPolicy
   }
 
-  let key: Key
   /// The first task's request: all of a load's tasks ask for the same print.
-  let request: ImageRequest
+  let requestBox: Box<ImageRequest>
+  /// What counts as fresh for it.
+  let freshness: FreshnessPolicy
   /// What any of the tasks wants stored.
   var storage: ImageRequest.StorageOptions
-  var tasks: [ImageTask] = []
+  var tasks = ShortList<ImageTask>()
   var priority: ImageRequest.Priority
   /// The work under way: a look in the disk cache, or a decode.
   var item: WorkQueue.Item?
@@ -25,16 +26,26 @@ final class PrintLoad: @unchecked Sendable, OriginalWaiter {
   /// Made when a decode begins.
   var cancellation: CancellationFlag?
   /// A print found on disk that may only be shown once the server has confirmed its original.
-  var unconfirmed: DataCacheEntry?
+  var unconfirmed: Box<DataCacheEntry>?
   /// Whether it was delivered, has failed or was cancelled.
   var hasEnded = false
 
-  init(key: Key, request: ImageRequest, priority: ImageRequest.Priority) {
-    self.key = key
-    self.request = request
+  init(_ request: Box<ImageRequest>, freshness: FreshnessPolicy, priority: ImageRequest.Priority) {
+    requestBox = request
+    self.freshness = freshness
     self.priority = priority
-    storage = request.storage
+    storage = request.value.storage
   }
+
+  @inline(__always)
+  var request: ImageRequest { requestBox.value }
+
+  @inline(__always)
+  var key: Key {
+    Key(print: requestBox.value.cacheKey, policy: requestBox.value.cachePolicy, freshness: freshness)
+  }
+
+  var printLoad: PrintLoad? { self }
 }
 
 /// What waits for an original: a print that is made from it, or a caller that wants its bytes.
@@ -43,6 +54,8 @@ protocol OriginalWaiter: AnyObject, Sendable {
   var priority: ImageRequest.Priority { get set }
   /// Touched only under the pipeline's lock.
   var original: OriginalLoad? { get set }
+  /// The same, where it is a print.
+  var printLoad: PrintLoad? { get }
 }
 
 /// A caller that wants an original's bytes.
@@ -56,6 +69,7 @@ final class DataLoad: @unchecked Sendable, OriginalWaiter {
   var completion: (@Sendable (Result<Original, ImagePipeline.Error>) -> Void)?
   var hasEnded = false
   let startTime = monotonicNanoseconds()
+  var printLoad: PrintLoad? { nil }
 
   init(request: ImageRequest) {
     self.request = request

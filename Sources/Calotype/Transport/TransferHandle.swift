@@ -1,5 +1,5 @@
 /// Holds a transfer that may be cancelled before it is known.
-final class TransferHandle: Sendable {
+struct TransferHandle: Sendable {
   private let state = Lock<(transfer: (any HTTPTransfer)?, isCancelled: Bool)>((nil, false))
 
   /// Takes the transfer, and cancels it where it is no longer wanted.

@@ -139,7 +139,7 @@ import Testing
     for index in 1...4 {
       tasks.append(pipeline.task(for: fixture.request("/\(index)")))
       try await waitUntil("the place in the queue") {
-        pipeline.core.withLock { core in core.originals.values.count { $0.slot != nil } } == index + 1
+        pipeline.core.withLock { core in core.originals.count { $0.slot != nil } } == index + 1
       }
     }
     gate.open()

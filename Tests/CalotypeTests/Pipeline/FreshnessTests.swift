@@ -30,7 +30,7 @@ import Testing
     let container = ImageContainer(
       bitmap: try Bitmap(size: PixelSize(width: 1, height: 1), isOpaque: true) { _ in })
     let answer = ImageResponse(container: container, source: .disk, isStale: true)
-    let task = ImageTask(request: request("/a"), pipeline: nil, startTime: 0)
+    let task = ImageTask(request: Box(request("/a")), pipeline: nil, startTime: 0)
     let ends = Recorder<Bool>(), events = Recorder<String>()
     task.whenFinished { _ in ends.record(true) }
     task.observe { event in

@@ -168,7 +168,7 @@ import Testing
       fixture.pipeline.task(for: ImageRequest(identifier: "row 7", targetSize: $0, load: load))
     }
     // Two prints, of which one has two tasks.
-    while fixture.pipeline.core.withLock({ $0.originals.values.first?.waiters.count }) != 2 {
+    while fixture.pipeline.core.withLock({ $0.originals.first?.waiters.count }) != 2 {
       await Task.yield()
     }
     opener.finish()

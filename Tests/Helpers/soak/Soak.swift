@@ -286,11 +286,11 @@ extension ImagePipeline {
         var lines: [String] = []
         lines.append(
           "suspended \(core.isSuspended), downloads \(core.downloadCounts), storing \(core.storesUnderWay)")
-        for load in core.prints.values {
+        for load in core.prints {
           let phase = load.original.map { "\($0.phase)" } ?? "no original"
           lines.append("print \(load.key.print.text) \(load.key.policy): \(load.tasks.count) tasks, \(phase)")
         }
-        for load in core.originals.values {
+        for load in core.originals {
           lines.append(
             "original \(load.key.address) \(load.key.policy): \(load.phase), \(load.waiters.count) waiters")
           lines.append(

@@ -94,14 +94,8 @@ extension CachedExchange {
     return await withTaskCancellationHandler {
       await withUnsafeContinuation { continuation in
         let download = OriginalDownload(
-          request, resumeOffset: resumeOffset, resumeTotal: resumeTotal,
-          makeKeeper: { [self] head, requestTime, responseTime in
-            partKeeper(for: head, requestTime: requestTime, responseTime: responseTime)
-          }
-        ) { _ in
-        } onCompletion: { ending in
-          continuation.resume(returning: ending)
-        }
+          request, of: self, onProgress: { _ in },
+          onCompletion: { ending in continuation.resume(returning: ending) })
         box.withLock { $0 = download }
         download.start(on: transport)
         if Task.isCancelled { download.cancel() }

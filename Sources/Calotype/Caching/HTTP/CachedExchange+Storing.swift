@@ -42,6 +42,7 @@ extension CachedExchange {
   }
 
   func storedResponses(for request: HTTPRequest) -> [Stored] {
+    guard cache != nil else { return [] }
     let key = key(for: request)
     let found = storedResponses(for: request, under: key)
     guard found.isEmpty, request.headers.contains("Authorization") else { return found }
@@ -63,8 +64,9 @@ extension CachedExchange {
 
   /// The part of a response that is kept for a request.
   func storedPart(for request: HTTPRequest) -> Stored? {
+    guard let cache else { return nil }
     let key = partKey(key(for: request))
-    return cache.flatMap { PartPieces.read(key, from: $0) }.map {
+    return PartPieces.read(key, from: cache).map {
       Stored(key: key, entry: $0.entry, pieces: $0.keys)
     }
   }

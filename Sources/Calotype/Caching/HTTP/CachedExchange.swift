@@ -66,21 +66,39 @@ package final class CachedExchange: @unchecked Sendable {
   /// What the server was asked.
   private enum Question {
     case plain
-    case whether(HTTPCacheDecision.Revalidation)
-    case rest(index: Int, ResumePolicy.Base)
+    indirect case whether(HTTPCacheDecision.Revalidation)
+    indirect case rest(index: Int, ResumePolicy.Base)
   }
 
-  let policy: HTTPCachePolicy
+  /// What the exchanges of a pipeline have in common: one for all, since there may be many that wait.
+  final class Rules: Sendable {
+    let policy: HTTPCachePolicy
+    let cache: (any DataCaching)?
+    let options: HTTPClient.Options
+    let clock: @Sendable () -> Double
+
+    init(
+      policy: HTTPCachePolicy, cache: (any DataCaching)?, options: HTTPClient.Options = .init(),
+      clock: @escaping @Sendable () -> Double = wallClockSeconds
+    ) {
+      self.policy = policy
+      self.cache = cache
+      self.options = options
+      self.clock = clock
+    }
+  }
+
+  private let rules: Rules
+  var policy: HTTPCachePolicy { rules.policy }
+  var cache: (any DataCaching)? { rules.cache }
+  private var options: HTTPClient.Options { rules.options }
   private(set) var mode: ImageRequest.CachePolicy
-  let cache: (any DataCaching)?
   /// Whether the beginning of a download that is broken off is kept, to be gone on with.
   package var keepsParts = true
-  private let options: HTTPClient.Options
-  private let clock: @Sendable () -> Double
-
   /// The request of the hop that the exchange is at, as the program would make it.
   private(set) var request: HTTPRequest
-  private let firstRequest: HTTPRequest
+  /// The request of the first hop, once there is another.
+  private var firstRequest: Box<HTTPRequest>?
   /// What is stored for that hop.
   var stored: [Stored] = []
   private var question = Question.plain
@@ -97,24 +115,19 @@ package final class CachedExchange: @unchecked Sendable {
     request: HTTPRequest, mode: ImageRequest.CachePolicy, cache: (any DataCaching)?,
     options: HTTPClient.Options = .init()
   ) {
-    self.init(request: request, mode: mode, policy: HTTPCachePolicy(), cache: cache, options: options)
+    self.init(
+      request: request, mode: mode, rules: Rules(policy: HTTPCachePolicy(), cache: cache, options: options))
   }
 
-  init(
-    request: HTTPRequest, mode: ImageRequest.CachePolicy, policy: HTTPCachePolicy,
-    cache: (any DataCaching)?, options: HTTPClient.Options = .init(),
-    clock: @escaping @Sendable () -> Double = wallClockSeconds
-  ) {
+  init(request: HTTPRequest, mode: ImageRequest.CachePolicy, rules: Rules) {
     var request = request
     if request.redirectChain == nil { request.redirectChain = RedirectChain() }
     self.request = request
-    firstRequest = request
     self.mode = mode
-    self.policy = policy
-    self.cache = cache
-    self.options = options
-    self.clock = clock
+    self.rules = rules
   }
+
+  private func clock() -> Double { rules.clock() }
 
   /// How many bytes are there already of what the last request asks for; 0 unless it asks for the rest of a
   /// download. An answer of 206 continues behind them.
@@ -200,7 +213,7 @@ package final class CachedExchange: @unchecked Sendable {
   /// Goes the whole way again, asking for each hop: a redirect that came from the cache does not tell whether it
   /// was a public address that gave it.
   private func beginAgainWithoutStored() -> Step {
-    request = firstRequest
+    if let firstRequest { request = firstRequest.value }
     redirects = 0
     freshUntil = .infinity
     mode = .reload
@@ -380,6 +393,7 @@ package final class CachedExchange: @unchecked Sendable {
       // A redirect has no picture that would have to be looked at first.
       if let storable = outcome.storable { store(storable) }
       redirects += 1
+      if firstRequest == nil { firstRequest = Box(request) }
       request = next
       return begin()
     } catch {

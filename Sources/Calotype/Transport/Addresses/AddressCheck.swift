@@ -1,17 +1,19 @@
 import Foundation
+import Synchronization
 
 /// Where a chain of redirects began, shared by all of its hops.
 package final class RedirectChain: Sendable {
-  enum Beginning { case unknown, publicAddress, privateAddress }
+  enum Beginning: UInt8 { case unknown, publicAddress, privateAddress }
 
-  private let state = Lock(Beginning.unknown)
+  // There is one for each load that waits: a lock would be four times as large.
+  private let state = Atomic<UInt8>(Beginning.unknown.rawValue)
 
   package init() {}
 
   /// Unknown where nothing was asked for the first hop yet, as it was answered by the cache.
   var beginning: Beginning {
-    get { state.withLock { $0 } }
-    set { state.withLock { $0 = newValue } }
+    get { Beginning(rawValue: state.load(ordering: .acquiring)) ?? .unknown }
+    set { state.store(newValue.rawValue, ordering: .releasing) }
   }
 }
 

@@ -22,8 +22,8 @@ import Testing
     mode: ImageRequest.CachePolicy = .default, policy: HTTPCachePolicy = .init()
   ) -> CachedExchange {
     CachedExchange(
-      request: HTTPRequest(method: method, url: url(path), headers: headers), mode: mode, policy: policy,
-      cache: cache, clock: { [time] in time.now })
+      request: HTTPRequest(method: method, url: url(path), headers: headers), mode: mode,
+      rules: .init(policy: policy, cache: cache, clock: { [time] in time.now }))
   }
 
   /// An answer that comes now.
