@@ -80,11 +80,14 @@ extension ImageRequest {
     } else {
       return !bytes.contains(UInt8(ascii: "#")) && !hasUppercaseScheme(bytes)
     }
-    // Host: no capitals; a port or a user means the long way.
+    // Host: no capitals; a user, or a port that may be the scheme's own, means the long way.
     while at < bytes.count, bytes[at] != UInt8(ascii: "/") {
       switch bytes[at] {
-      case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "?"),
-        UInt8(ascii: "#"):
+      case UInt8(ascii: ":"):
+        let port = bytes[(at + 1)...].prefix { $0 != UInt8(ascii: "/") }
+        guard port.count > 3, port.allSatisfy({ (0x30...0x39).contains($0) }) else { return false }
+        at = port.endIndex
+      case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "@"), UInt8(ascii: "?"), UInt8(ascii: "#"):
         return false
       default: at += 1
       }

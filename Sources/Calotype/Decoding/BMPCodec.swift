@@ -4,6 +4,8 @@ enum BMPCodec: ImageCodec {
     try BMPHeader(view, at: 14, format: .bmp).info
   }
 
+  static func ownHeader(_ view: ByteView) throws(ImageDecodingError) -> ImageInfo? { try inspect(view) }
+
   static func decode(_ job: DecodeJob) throws(ImageDecodingError) -> ImageContainer {
     let header = try BMPHeader(job.view, at: 14, format: .bmp)
     let plan = try job.plan(for: header.info)

@@ -8,6 +8,8 @@ enum GIFCodec: ImageCodec {
     return header.info
   }
 
+  static func ownHeader(_ view: ByteView) throws(ImageDecodingError) -> ImageInfo? { try inspect(view) }
+
   static func decode(_ job: DecodeJob) throws(ImageDecodingError) -> ImageContainer {
     guard let header = GIFHeader(job.view) else { throw .truncated(.gif) }
     let info = header.info

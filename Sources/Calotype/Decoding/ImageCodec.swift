@@ -6,8 +6,15 @@ protocol ImageCodec {
   /// Reads the header only.
   static func inspect(_ view: ByteView) throws(ImageDecodingError) -> ImageInfo
 
+  /// What the header says, all but the profile, without any library's help; `nil` where it is needed.
+  static func ownHeader(_ view: ByteView) throws(ImageDecodingError) -> ImageInfo?
+
   /// Decodes the first, or only, frame.
   static func decode(_ job: DecodeJob) throws(ImageDecodingError) -> ImageContainer
+}
+
+extension ImageCodec {
+  static func ownHeader(_ view: ByteView) throws(ImageDecodingError) -> ImageInfo? { nil }
 }
 
 /// What a decode was given.

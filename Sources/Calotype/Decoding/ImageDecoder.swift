@@ -31,6 +31,16 @@ public struct ImageDecoder: ImageDecoding {
     }
   }
 
+  /// What the header says, all but the colour profile, for the formats whose header this package reads itself:
+  /// each access is checked there, so that it needs no sandbox. `nil` for the formats whose library reads it.
+  func readOwnHeader(_ data: Data, limits: ImageDecodingLimits) throws(ImageDecodingError) -> ImageInfo? {
+    try withBytes(data) { view throws(ImageDecodingError) in
+      guard let info = try Self.codec(of: view).ownHeader(view) else { return nil }
+      try limits.check(info)
+      return info
+    }
+  }
+
   /// Decodes the first, or only, frame: upright, in sRGB, at the size that the options ask for.
   ///
   /// - Parameters:

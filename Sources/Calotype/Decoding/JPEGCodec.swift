@@ -13,6 +13,13 @@ enum JPEGCodec: ImageCodec {
     return header.info
   }
 
+  static func ownHeader(_ view: ByteView) throws(ImageDecodingError) -> ImageInfo? {
+    guard let header = JPEGHeader(view) else { throw .truncated(.jpeg) }
+    return ImageInfo(
+      format: .jpeg, storedSize: header.size, orientation: header.orientation,
+      bitsPerChannel: header.bitsPerChannel)
+  }
+
   static func decode(_ job: DecodeJob) throws(ImageDecodingError) -> ImageContainer {
     guard let header = JPEGHeader(job.view) else { throw .truncated(.jpeg) }
     let info = ImageInfo(format: .jpeg, storedSize: header.size, orientation: header.orientation)

@@ -17,6 +17,11 @@ enum PNGCodec: ImageCodec {
     return info
   }
 
+  static func ownHeader(_ view: ByteView) throws(ImageDecodingError) -> ImageInfo? {
+    guard let header = PNGHeader(view) else { throw .truncated(.png) }
+    return header.info
+  }
+
   static func decode(_ job: DecodeJob) throws(ImageDecodingError) -> ImageContainer {
     guard let header = PNGHeader(job.view) else { throw .truncated(.png) }
     let info = header.info

@@ -7,6 +7,12 @@ enum WebPCodec: ImageCodec {
     return header.info
   }
 
+  static func ownHeader(_ view: ByteView) throws(ImageDecodingError) -> ImageInfo? {
+    guard var header = WebPHeader(view) else { throw .truncated(.webp) }
+    header.profile = nil
+    return header.info
+  }
+
   static func decode(_ job: DecodeJob) throws(ImageDecodingError) -> ImageContainer {
     guard let header = WebPHeader(job.view) else { throw .truncated(.webp) }
     var info = header.info

@@ -294,19 +294,26 @@ extension ImagePipeline {
       }
       return
     }
-    submit(load) { [self] in
-      switch ending.result {
-      case .success(let metrics):
-        core.withLock { _ in
-          load.transfer = Box(metrics)
-          load.timing.ended = monotonicNanoseconds()
-          load.timing.wireByteCount += metrics.bytesReceived
-        }
-        guard let received = ending.received else { return }
-        take(load.exchange.received(received), in: load, isOnWorkThread: true)
-      case .failure(let error):
-        take(load.exchange.failed(error, partial: ending.received), in: load, isOnWorkThread: true)
+    // Where neither the disk is written nor a picture made, there is nothing to leave this thread for.
+    if configuration.diskCache == nil, core.withLock({ _ in load.waiters.allSatisfy { $0.printLoad == nil } })
+    {
+      return look(at: ending, of: load, isOnWorkThread: false)
+    }
+    submit(load) { [self] in look(at: ending, of: load, isOnWorkThread: true) }
+  }
+
+  private func look(at ending: OriginalDownload.Ending, of load: OriginalLoad, isOnWorkThread: Bool) {
+    switch ending.result {
+    case .success(let metrics):
+      core.withLock { _ in
+        load.transfer = Box(metrics)
+        load.timing.ended = monotonicNanoseconds()
+        load.timing.wireByteCount += metrics.bytesReceived
       }
+      guard let received = ending.received else { return }
+      take(load.exchange.received(received), in: load, isOnWorkThread: isOnWorkThread)
+    case .failure(let error):
+      take(load.exchange.failed(error, partial: ending.received), in: load, isOnWorkThread: isOnWorkThread)
     }
   }
 

@@ -91,9 +91,25 @@ struct CurlResponseHeadParser {
     return bytes
   }
 
+  private static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    var at = 0
+    var bits: UInt64 = 0
+    while at + 8 <= bytes.count {
+      bits |= bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self)
+      at += 8
+    }
+    while at < bytes.count {
+      bits |= UInt64(bytes[at])
+      at += 1
+    }
+    return bits & 0x8080_8080_8080_8080 == 0
+  }
+
   /// UTF-8 where the bytes are that, otherwise Latin-1.
   private static func text(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
     let buffer = UnsafeRawBufferPointer(rebasing: bytes)
+    // Almost all are ASCII, which needs no validation, and that is slow.
+    if isASCII(buffer) { return String(decoding: buffer, as: UTF8.self) }
     if let text = String(validating: buffer, as: UTF8.self) { return text }
     var text = ""
     for byte in buffer { text.unicodeScalars.append(Unicode.Scalar(byte)) }

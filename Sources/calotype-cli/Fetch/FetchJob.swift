@@ -240,7 +240,7 @@ final class FetchJob: Sendable {
     if parts.output.format == .original {
       let response = try await parts.session.pipeline.data(for: request)
       // The transport has checked the length; the header tells that it is a picture, and within the limits.
-      let info = try parts.session.decoder.inspect(response.data)
+      let info = try parts.session.decoder.inspectSize(response.data)
       let bitmap = !isOnSheet(row) ? nil : try decodeForSheet(response.data)
       return Picture(
         data: response.data, bitmap: bitmap, format: info.format, size: info.displaySize,
@@ -291,7 +291,7 @@ final class FetchJob: Sendable {
       (result.source, result.bytes, result.format, result.file) = (.disk, size, format, file)
       var bitmap: Bitmap?
       if isReported || isOnSheet(row) {
-        guard let data = folder.read(file), let info = try? parts.session.decoder.inspect(data)
+        guard let data = folder.read(file), let info = try? parts.session.decoder.inspectSize(data)
         else { continue }
         (result.width, result.height) = (info.displaySize.width, info.displaySize.height)
         result.sha256 = Digest.sha256(data)

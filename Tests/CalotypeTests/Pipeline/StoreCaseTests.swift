@@ -56,6 +56,11 @@ import Testing
     #expect(ImageRequest.normalizedAddress("https://host:443") == "https://host/")
     #expect(ImageRequest.normalizedAddress("https://host:80/A?q#f") == "https://host:80/A?q")
     #expect(ImageRequest.normalizedAddress("http://User@Host/a") == "http://User@host/a")
+    #expect(ImageRequest.normalizedAddress("http://host:8080/a") == "http://host:8080/a")
+    #expect(ImageRequest.normalizedAddress("http://host:80/a#b") == "http://host/a")
+    #expect(ImageRequest.normalizedAddress("https://host:443/a") == "https://host/a")
+    #expect(ImageRequest.normalizedAddress("https://host:8443") == "https://host:8443/")
+    #expect(ImageRequest.normalizedAddress("http://host:8080/a#b") == "http://host:8080/a")
   }
 
   @Test("K4: each language gets its own") func languages() async throws {

@@ -94,6 +94,10 @@ import Testing
     ("nul.txt", "_nul.txt"),
     ("com1", "_com1"), ("COM10", "COM10"), ("LPT¹", "_LPT¹"), ("CONSOLE", "CONSOLE"),
     ("a\u{0}b\nc\u{202E}d", "a_b_c_d"),
+    ("Papirus (64).icon-2_b", "Papirus (64).icon-2_b"), ("papirus 64.icon-2_b+c", "papirus 64.icon-2_b+c"),
+    ("a.", "a"), ("a ", "a"), ("_a", "_a"), ("-", "unnamed"), ("Nul", "_Nul"),
+    ("c o m 7.tar.gz", "_c o m 7.tar.gz"),
+    ("Aux", "_Aux"), ("prn.a", "_prn.a"), ("lpt10", "lpt10"), ("Communication", "Communication"),
     ("e\u{301}", "é"), ("a\u{2215}b\u{FF0F}c", "a_b_c"),
   ])
   func fileName(text: String, name: String) {

@@ -54,6 +54,16 @@ public final class IsolatedImageDecoder: ImageDecoding {
     }
   }
 
+  /// Reads the header only, without the profile: in this process where its reader is this package's own, which
+  /// checks each access, else in a worker. A worker is asked for nothing but pixels and foreign headers, so that
+  /// who only stores files starts none.
+  package func inspectSize(
+    _ data: Data, limits: ImageDecodingLimits = .init()
+  ) throws(ImageDecodingError) -> ImageInfo {
+    if let info = try decoder.readOwnHeader(data, limits: limits) { return info }
+    return try inspect(data, limits: limits)
+  }
+
   /// Decodes the first, or only, frame in a worker; the calling thread waits for it.
   ///
   /// - Parameters:

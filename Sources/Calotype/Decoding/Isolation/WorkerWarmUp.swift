@@ -4,12 +4,12 @@ import Foundation
 /// time they are used, such as reading files, is done by then.
 enum WorkerWarmUp {
   static func run(_ decoder: ImageDecoder) {
+    // Display P3 stands for every profile.
+    let conversion = ColorConversion.make(
+      primaries: [0.68, 0.32, 0.265, 0.69, 0.15, 0.06, 0.3127, 0.329], gamma: nil)
     for sample in samples {
       guard let data = Data(base64Encoded: sample, options: .ignoreUnknownCharacters) else { continue }
       let container = try? decoder.decode(data, targetSize: TargetSize(width: 20, height: 20))
-      // Display P3 stands for every profile.
-      let conversion = ColorConversion.make(
-        primaries: [0.68, 0.32, 0.265, 0.69, 0.15, 0.06, 0.3127, 0.329], gamma: nil)
       if let bitmap = container?.bitmap {
         try? conversion?.apply(to: bitmap, cancellation: CancellationFlag())
       }

@@ -20,6 +20,7 @@ extension Escaping {
     -> String
   {
     let limit = maximumFileNameLength - reservedBytes
+    if isPlainFileName(text, limit: limit) { return text }
     // Far more than can be kept is not worth normalising.
     let start = text.utf8.count > 4096 ? String(text.prefix(1024)) : text
     var name = ""
@@ -37,6 +38,35 @@ extension Escaping {
   /// on several, nor are composed and decomposed letters.
   package static func fileNameCollisionKey(_ name: String) -> String {
     composed(name.uppercased().lowercased())
+  }
+
+  /// Whether a text is a safe name as it stands: short, of ASCII letters, digits and what stands between them in
+  /// most lists. The long way would give it back unchanged, at many times the cost.
+  private static func isPlainFileName(_ text: String, limit: Int) -> Bool {
+    let bytes = text.utf8
+    guard bytes.count <= limit, let first = bytes.first, let last = bytes.last, isPlain(first),
+      last != 0x20, last != 0x2E
+    else { return false }
+    var start: UInt32 = 0
+    for byte in bytes {
+      switch byte {
+      case 0x20, 0x2B, 0x2D, 0x2E, 0x5F: break
+      default: if !isPlain(byte) { return false }
+      }
+      if byte != 0x20, start < 1 << 16 { start = start << 8 | UInt32(byte | 0x20) }
+    }
+    switch start {
+    // What devices' names begin with: aux, com, con, lpt, nul, prn.
+    case 0x617578, 0x636F6D, 0x636F6E, 0x6C7074, 0x6E756C, 0x70726E: return !isDeviceName(text)
+    default: return true
+    }
+  }
+
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+    default: false
+    }
   }
 
   private static func composed(_ text: String) -> String {

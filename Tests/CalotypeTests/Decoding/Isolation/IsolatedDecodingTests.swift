@@ -39,6 +39,9 @@ struct IsolatedDecodingTests {
     }
     let info = await onThread { try? decoder.inspect(data) }
     #expect(info == (try ImageDecoder().inspect(data)))
+    var size = await onThread { try? decoder.inspectSize(data) }
+    size?.profile = info?.profile
+    #expect(size == info)
   }
 
   /// Every animation plays the same, frame by frame, also where it takes several requests.
@@ -329,6 +332,11 @@ struct IsolatedDecodingTests {
     let decoder = IsolatedImageDecoder(.required, workers: none)
     #expect(await onThread { decoder.result(good).error?.code } == "isolation_unavailable")
     #expect(throws: ImageDecodingError.self) { try decoder.inspect(good) }
+    // A size that this package reads itself needs no worker; that of another library's header does.
+    #expect(try decoder.inspectSize(good).displaySize == ImageDecoder().inspect(good).displaySize)
+    let foreign = try DecodingFixtures.data(
+      try #require(DecodingFixtures.names().first { $0.hasSuffix("avif") }))
+    #expect(throws: ImageDecodingError.self) { try decoder.inspectSize(foreign) }
     #expect(await onThread { decoder.status.summary.hasPrefix("nothing is decoded") })
   }
 
