@@ -35,6 +35,19 @@ import Testing
     #expect(try await loaded(tool, "info", inProcess, "b.avif").contains("libavif.so"))
   }
 
+  /// The libraries are not taken apart at the end, while threads that use them may still run.
+  @Test func theEndLeavesTheLibrariesAlone() async throws {
+    let server = try ScriptedServer(routes: ["/x": [.ok(Array("body".utf8))]])
+    let tool = try Tool()
+    for arguments in [["get", server.url("/x").absoluteString, "-o", "x"], ["help"]] {
+      let result = try await tool.run(arguments, environment: ["LD_DEBUG": "files"])
+      #expect(result.status == 0)
+      #expect(result.errorText.contains("calling init: "))
+      #expect(!result.errorText.contains("calling fini: "))
+    }
+    #expect(try tool.data("x") == Data("body".utf8))
+  }
+
   /// A library that cannot be loaded fails what needs it, with its name and the system's reason.
   @Test func aDamagedLibraryIsNamed() async throws {
     let server = try ScriptedServer(routes: ["/x": [.ok(Array("body".utf8))]])
