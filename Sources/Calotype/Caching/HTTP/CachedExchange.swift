@@ -395,10 +395,20 @@ package final class CachedExchange: @unchecked Sendable {
       redirects += 1
       if firstRequest == nil { firstRequest = Box(request) }
       request = next
+      if isAsNamed { request.redirectHop = 0 }
       return begin()
     } catch {
       return .failed(error)
     }
+  }
+
+  /// Whether the cache has answered all hops so far, and the next leads to the host that was named: whoever gave
+  /// the redirect gains nothing by that, and the hop may go where the first one might.
+  private var isAsNamed: Bool {
+    guard request.redirectChain?.beginning == .unknown, let named = firstRequest?.value.url.host else {
+      return false
+    }
+    return request.url.host?.equalsIgnoringASCIICase(named) ?? false
   }
 }
 

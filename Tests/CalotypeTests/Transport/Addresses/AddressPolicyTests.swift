@@ -161,9 +161,8 @@ import Testing
   }
 
   @Test func aChainThatBeganBehindAProxyStaysPublic() throws {
-    let chain = RedirectChain()
     var request = HTTPRequest(url: try #require(URL(string: "http://example.com/")))
-    request.redirectChain = chain
+    request.redirectChain = RedirectChain()
     func check() throws -> AddressCheck {
       AddressCheck(
         request, try HTTPTarget.parse(request.url).get(), policy: .default,
@@ -210,6 +209,35 @@ import Testing
       await pipeline.flush()
     }
     #expect(hidden.server.requests.count == 2)
+    #expect(inside.requests.count == 1)
+  }
+
+  /// Each hop has its own caching, also where addresses are private: what is stored is not asked for again.
+  @Test func aStoredRedirectOfTheSameHostIsFollowed() async throws {
+    let fixture = try HTTPFixture { request in
+      switch request.path {
+      case "/a": .redirect("/b", headers: [("Cache-Control", "max-age=600")])
+      case "/b": .redirect("/c")
+      default: .ok([9], headers: [("Cache-Control", "max-age=600")])
+      }
+    }
+    // What the last leads to is known only once it is asked.
+    let lookup: CurlTransport.Lookup = { $0 == "named.test" ? ["127.0.0.1"] : nil }
+    for host in ["127.0.0.1", "localhost", "named.test"] {
+      let address = "http://\(host):\(fixture.server.port)/a"
+      for round in 1...2 {
+        let before = fixture.server.requests.count
+        let exchange = CachedExchange(
+          request: HTTPRequest(url: try #require(URL(string: address))), mode: .default,
+          cache: fixture.cache())
+        var effort = CachedExchange.Effort()
+        let outcome = try await exchange.run(
+          on: transport(try policy(.asAsked), lookup: lookup), effort: &effort)
+        #expect(outcome?.body == Data([9]))
+        let asked = fixture.server.requests.dropFirst(before).map(\.path)
+        #expect(asked == (round == 1 ? ["/a", "/b", "/c"] : ["/b"]), "\(address)")
+      }
+    }
   }
 
   @Test func whatIsStoredForOthersIsNotShownToWhoMayReachPublicAddressesOnly() async throws {
