@@ -233,6 +233,9 @@ final class CurlHandle {
     case .notHTTP: return fail(.badResponse, "the response does not start with an HTTP status")
     case .complete(let status, let headers):
       let head = HTTPResponseHead(url: request.url, status: status, headers: headers)
+      if request.method != "HEAD", status != 304, head.hasConflictingLengths {
+        return fail(.badResponse, "the response names more than one length")
+      }
       let isEncoded = request.decodesContentEncoding && headers["Content-Encoding"] != nil
       if let length = head.contentLength, length > request.maximumResponseSize, !isEncoded,
         request.method != "HEAD", status != 304

@@ -67,4 +67,14 @@ public struct HTTPResponseHead: Hashable, Sendable {
     guard let text = headers["Content-Length"], let length = Int(text), length >= 0 else { return nil }
     return length
   }
+
+  /// Whether the response names several lengths that differ, so that nobody knows where its body ends (RFC 9112,
+  /// section 6.3). A chunked one tells its end itself.
+  var hasConflictingLengths: Bool {
+    let values = headers.values("Content-Length")
+    guard values.count > 1 || values.first?.utf8.contains(UInt8(ascii: ",")) == true,
+      !headers.contains("Transfer-Encoding")
+    else { return false }
+    return Set(values.flatMap(HTTPFieldSyntax.listMembers)).count > 1
+  }
 }
