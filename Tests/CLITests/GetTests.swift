@@ -77,6 +77,22 @@ import Testing
     )
   }
 
+  /// What may be a secret stays with its origin; what says how to answer goes along.
+  @Test func headersThatMayBeSecretStayWithTheirOrigin() async throws {
+    let other = try ScriptedServer { _ in .ok([1]) }
+    let first = try ScriptedServer { _ in .redirect(other.url("/").absoluteString) }
+    let result = try await Tool()(
+      "get", "--no-cache", "-H", "X-Api-Key: k", "-H", "Authorization: a", "-H", "Range: bytes=0-9",
+      first.url("/").absoluteString)
+    #expect(result.status == 0, "\(result.errorText)")
+    for (server, key) in [(first, "k"), (other, nil)] {
+      let request = try #require(server.requests.first)
+      #expect(request.header("X-Api-Key") == key)
+      #expect((request.header("Authorization") == nil) == (key == nil))
+      #expect(request.header("Range") == "bytes=0-9")
+    }
+  }
+
   @Test func methodHeadersAndBody() async throws {
     let server = try ScriptedServer { request in .ok(request.body) }
     let tool = try Tool()

@@ -37,6 +37,7 @@ struct SingleRequest: Sendable {
   func begin(_ request: HTTPRequest) -> Begun {
     var options = HTTPClient.Options()
     options.followsRedirects = followsRedirects
+    options.secretHeaderNames = request.headers.namesOfPossibleSecrets
     let exchange = CachedExchange(request: request, mode: mode, cache: cache, options: options)
     return Begun(request: request, exchange: exchange, step: exchange.begin())
   }
