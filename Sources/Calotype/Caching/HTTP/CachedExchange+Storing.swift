@@ -5,7 +5,7 @@ import Foundation
 // address and the values of the headers that the first one varies on. So a look-up costs one read where
 // nothing varies, and two where something does. Parts have a key of their own, so that the beginning of a new
 // version does not take the place of the whole of an old one. What was answered to a request with credentials
-// is filed apart for each of them.
+// is filed apart for each of them, and so is what was asked of another host than the address names.
 extension CachedExchange {
   /// A broken-off download is kept from this many bytes on; less is fetched as fast again.
   static let smallestPartWorthKeeping = 16 << 10
@@ -33,7 +33,12 @@ extension CachedExchange {
 
   /// The same for what may be shown to all.
   private func sharedKey(for request: HTTPRequest) -> String {
-    ImageRequest.normalizedAddress(request.url.absoluteString) + (request.addressPolicy?.cachePartition ?? "")
+    let key =
+      ImageRequest.normalizedAddress(request.url.absoluteString)
+      + (request.addressPolicy?.cachePartition ?? "")
+    // A Host field names another resource than the address does (RFC 9110, section 7.1).
+    guard let host = request.headers["Host"] else { return key }
+    return "\(key)\nhost \(host.lowercasedASCII())"
   }
 
   /// Whether what was answered to a request with credentials may be used for others (RFC 9111, section 3.5).
@@ -149,15 +154,18 @@ extension CachedExchange {
     _ = keeper?.finish(received.body)
   }
 
-  /// Drops what a response to an unsafe method ends.
+  /// Drops what a response to an unsafe method ends: all that is stored for an address, whatever request headers
+  /// and credentials it was answered to.
   func forgetWhatItEnds(_ head: HTTPResponseHead) {
     guard let cache else { return }
     let own = key(for: request)
     for address in HTTPCachePolicy.invalidatedAddresses(by: head, to: request) {
+      // These by their keys too: what another process has stored just now may not be in the index yet.
       for key in Set([address, own.hasPrefix(address + "\n") ? own : address]) {
         cache.remove(key)
         cache.remove(partKey(key))
       }
+      if let url = URL(string: address) { cache.remove(url: url) }
     }
   }
 

@@ -105,7 +105,8 @@ extension HTTPCachePolicy {
     init(_ request: HTTPRequest, mode: ImageRequest.CachePolicy) {
       self.mode = mode
       isHead = request.method == "HEAD"
-      mayReadCache = isHead || request.method == "GET"
+      // What a body asks for is not in the key.
+      mayReadCache = (isHead || request.method == "GET") && request.body?.isEmpty ?? true
       var hasCacheControl = false
       var hasPragmaNoCache = false
       for field in request.headers.fields {

@@ -90,7 +90,7 @@ extension HTTPCachePolicy {
       status: head.status, responseTime: responseTime, now: responseTime,
       heuristicFraction: heuristicFraction, maximumHeuristicLifetime: maximumHeuristicLifetime)
     switch request.method {
-    case "GET": break
+    case "GET" where request.body?.isEmpty ?? true: break
     case "POST" where lifetime.source == .explicit && lifetime.seconds > 0 && isItsOwnContent(head, request):
       break
     default: return .method

@@ -71,6 +71,52 @@ import Testing
     }
   }
 
+  /// RFC 9111, section 4.4: all that is stored for the address ends, whatever requests it was answered to.
+  @Test func anUnsafeMethodEndsEveryVariant() throws {
+    let folder = try TestSupport.TemporaryFolder()
+    let cache = DiskCache(directory: folder.url)
+    let asked: [(path: String, headers: HTTPHeaders)] = [
+      ("/a", ["Foo": "1"]), ("/a", ["Foo": "2"]), ("/a", []), ("/a", ["Authorization": "me"]),
+      ("/a", ["Host": "other.test"]), ("/a2", ["Foo": "1"]),
+    ]
+    func exchange(_ path: String, _ headers: HTTPHeaders, method: String = "GET") -> CachedExchange {
+      CachedExchange(
+        request: HTTPRequest(method: method, url: url(path), headers: headers), mode: .default,
+        rules: .init(policy: .init(), cache: cache, clock: { [time] in time.now }))
+    }
+    for (path, headers) in asked {
+      let exchange = exchange(path, headers)
+      _ = try #require(exchange.begin().asked)
+      let answer = answer(200, ["Cache-Control": "max-age=60", "Vary": "Foo"], "old", at: path)
+      exchange.store(try #require(exchange.received(answer).outcome?.storable))
+    }
+    for (path, headers) in asked { #expect(exchange(path, headers).begin().outcome != nil, "\(headers)") }
+    let change = exchange("/a", ["Foo": "9"], method: "DELETE")
+    _ = try #require(change.begin().asked)
+    _ = change.received(answer(204, [:]))
+    for (path, headers) in asked {
+      #expect((exchange(path, headers).begin().asked != nil) == (path == "/a"), "\(headers)")
+    }
+  }
+
+  /// A Host field and a body say what is asked for, as the address does.
+  @Test func whatTheAddressDoesNotNameIsToldApart() throws {
+    try fetch(["Cache-Control": "max-age=60"], "one", request: ["Host": "One.test"])
+    #expect(try #require(exchange(headers: ["host": "one.test"]).begin().outcome).body == Data("one".utf8))
+    #expect(exchange(headers: ["Host": "two.test"]).begin().asked != nil)
+    #expect(exchange().begin().asked != nil)
+    var request = HTTPRequest(url: url("/b"))
+    for body in ["question", "another"] {
+      request.body = Data(body.utf8)
+      let exchange = CachedExchange(
+        request: request, mode: .default,
+        rules: .init(policy: .init(), cache: cache, clock: { [time] in time.now }))
+      #expect(exchange.begin().asked != nil)
+      let outcome = exchange.received(answer(200, ["Cache-Control": "max-age=60"], body, at: "/b")).outcome
+      #expect(try #require(outcome).storable == nil)
+    }
+  }
+
   @Test func aStaleOneIsAskedAboutAndConfirmed() throws {
     try fetch(["Cache-Control": "max-age=1", "ETag": "\"1\"", "X-Kept": "yes"], "picture")
     for _ in 0..<2 {

@@ -36,7 +36,9 @@ struct CachingRequirement: Sendable {
       "CacheControlTests/readsSeconds", "CachingSequenceTests/ageCounts"),
     .init(
       "9111 §2", .must, "The key holds at least the method and the address.",
-      "What is stored answers GET and HEAD of its own address; queries tell addresses apart.",
+      "What is stored answers GET and HEAD, without a body, of its own address and Host; queries tell addresses "
+        + "apart.",
+      "CachedExchangeTests/whatTheAddressDoesNotNameIsToldApart",
       "ServingSequenceTests/addressesAreToldApartByTheirQuery", "HTTPStoringTests/keepsWhatIsNeededLater"),
     .init(
       "9111 §3", .must, "Store only where the method is understood.",
@@ -228,8 +230,9 @@ struct CachingRequirement: Sendable {
   private static let ending: [CachingRequirement] = [
     .init(
       "9111 §4.4", .must, "A success of an unsafe or unknown method ends what is stored for its address.",
-      "It does.",
-      "ValidationSequenceTests/anUnsafeMethodEndsWhatIsStored"),
+      "It does, with all variants, and whatever credentials it was answered to.",
+      "ValidationSequenceTests/anUnsafeMethodEndsWhatIsStored",
+      "CachedExchangeTests/anUnsafeMethodEndsEveryVariant"),
     .init(
       "9111 §4.4", .may, "It ends what Location and Content-Location name.", "It does.",
       "ValidationSequenceTests/anUnsafeMethodEndsWhatItNames"),
