@@ -61,6 +61,8 @@ let package = Package(
     system("CXXHash", pkgConfig: "libxxhash", apt: "libxxhash-dev", brew: "xxhash"),
     system("CJPEG", pkgConfig: "libjpeg", apt: "libjpeg62-turbo-dev", brew: "jpeg-turbo"),
     system("CPNG", pkgConfig: "libpng", apt: "libpng-dev", brew: "libpng"),
+    system(
+      "CDeflate", pkgConfig: elsewhereThanOnLinux("libdeflate"), apt: "libdeflate-dev", brew: "libdeflate"),
     system("CWebP", pkgConfig: "libwebp", apt: "libwebp-dev", brew: "webp"),
     system("CGIF", pkgConfig: "libgif", apt: "libgif-dev", brew: "giflib"),
     system("CAVIF", pkgConfig: elsewhereThanOnLinux("libavif"), apt: "libavif-dev", brew: "libavif"),
@@ -75,14 +77,17 @@ let package = Package(
     .target(name: "CJPEGDecode", dependencies: ["CJPEG"], path: "Sources/Shims/CJPEGDecode"),
     .target(name: "CJPEGEncode", dependencies: ["CJPEG"], path: "Sources/Shims/CJPEGEncode"),
     .target(
-      name: "CPNGDecode", dependencies: ["CPNG"], path: "Sources/Shims/CPNGDecode",
-      linkerSettings: [.linkedLibrary("z")]),
-    .target(name: "CPNGEncode", dependencies: ["CPNG"], path: "Sources/Shims/CPNGEncode"),
+      name: "CPNGDecode", dependencies: ["CPNG", "CDeflate", "CLateLibraries"],
+      path: "Sources/Shims/CPNGDecode", linkerSettings: [.linkedLibrary("z")]),
+    .target(
+      name: "CPNGEncode", dependencies: ["CPNG", "CDeflate", "CLateLibraries"],
+      path: "Sources/Shims/CPNGEncode"),
     .target(
       name: "CLateLibraries", path: "Sources/Shims/CLateLibraries",
       linkerSettings: [
         .linkedLibrary("avif", .when(platforms: [.macOS])),
         .linkedLibrary("curl", .when(platforms: [.macOS])),
+        .linkedLibrary("deflate", .when(platforms: [.macOS])),
       ]),
     .target(
       name: "CLateToolLibraries", dependencies: ["CLateLibraries"], path: "Sources/Shims/CLateToolLibraries",

@@ -1,4 +1,5 @@
 #include "CPNGDecode.h"
+#include "CPNGUnpack.h"
 
 #include <setjmp.h>
 #include <stdio.h>
@@ -11,8 +12,11 @@
 struct calotype_png_reader {
   png_structp png;
   png_infop info;
-  const uint8_t *bytes;
-  size_t count;
+  calotype_png_unpacked *unpacked;
+  // What is read: the file, or the pieces of it that stand for it unpacked; where in the first of them.
+  calotype_png_piece file;
+  const calotype_png_piece *pieces;
+  size_t piece_count;
   size_t position;
   bool reached_end;
   bool no_memory;
@@ -45,19 +49,32 @@ static void release(png_structp png, png_voidp memory) {
 
 static void read_bytes(png_structp png, png_bytep into, size_t count) {
   calotype_png_reader *reader = png_get_io_ptr(png);
-  if (count > reader->count - reader->position) {
-    reader->reached_end = true;
-    png_error(png, "the bytes end early");
+  while (count > 0) {
+    if (reader->piece_count == 0) {
+      reader->reached_end = true;
+      png_error(png, "the bytes end early");
+    }
+    size_t length = reader->pieces->count - reader->position;
+    if (length > count) length = count;
+    memcpy(into, reader->pieces->bytes + reader->position, length);
+    into += length;
+    count -= length;
+    reader->position += length;
+    if (reader->position == reader->pieces->count) {
+      reader->pieces++;
+      reader->piece_count--;
+      reader->position = 0;
+    }
   }
-  memcpy(into, reader->bytes + reader->position, count);
-  reader->position += count;
 }
 
 calotype_png_reader *calotype_png_create(const uint8_t *bytes, size_t count, size_t maximum_profile) {
   calotype_png_reader *reader = calloc(1, sizeof *reader);
   if (reader == NULL) return NULL;
-  reader->bytes = bytes;
-  reader->count = count;
+  reader->unpacked = calotype_png_unpack(bytes, count);
+  reader->file = (calotype_png_piece){bytes, count};
+  reader->pieces = reader->unpacked ? reader->unpacked->pieces : &reader->file;
+  reader->piece_count = reader->unpacked ? reader->unpacked->piece_count : 1;
   if (setjmp(reader->escape)) {
     calotype_png_destroy(reader);
     return NULL;
@@ -81,6 +98,7 @@ calotype_png_reader *calotype_png_create(const uint8_t *bytes, size_t count, siz
 void calotype_png_destroy(calotype_png_reader *reader) {
   if (reader == NULL) return;
   if (reader->png != NULL) png_destroy_read_struct(&reader->png, &reader->info, NULL);
+  calotype_png_unpacked_destroy(reader->unpacked);
   free(reader);
 }
 
@@ -94,6 +112,11 @@ static calotype_png_status start(calotype_png_reader *reader, bool is_deep, int 
   png_structp png = reader->png;
   png_infop info = reader->info;
   png_read_info(png, info);
+  if (reader->unpacked != NULL) {
+    // The data's checksums were compared when they were unpacked.
+    png_set_crc_action(png, PNG_CRC_QUIET_USE, PNG_CRC_NO_CHANGE);
+    png_set_option(png, PNG_IGNORE_ADLER32, PNG_OPTION_ON);
+  }
   png_set_expand(png);
   if (is_deep) {
     png_set_expand_16(png);

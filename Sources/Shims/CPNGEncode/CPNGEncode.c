@@ -1,4 +1,5 @@
 #include "CPNGEncode.h"
+#include "CPNGPack.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,8 @@ struct calotype_png_writer {
   uint8_t *bytes;
   size_t count;
   size_t capacity;
+  // The level at which what libpng left bare is packed at the end; negative where it has packed it itself.
+  int level;
   char message[128];
 };
 
@@ -70,7 +73,10 @@ static bool start(
   png_set_IHDR(
     writer->codec, writer->info, width, height, depth, has_alpha ? PNG_COLOR_TYPE_RGBA : PNG_COLOR_TYPE_RGB,
     PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
-  png_set_compression_level(writer->codec, level);
+  size_t row_size = (size_t)width * (has_alpha ? 4 : 3) * depth / 8 + 1;
+  bool packs_at_end = row_size <= SIZE_MAX / height && calotype_png_may_pack(row_size * height);
+  writer->level = packs_at_end ? level : -1;
+  png_set_compression_level(writer->codec, packs_at_end ? 0 : level);
   png_set_filter(writer->codec, PNG_FILTER_TYPE_DEFAULT, filters);
   if (profile_size > 0) {
     png_set_iCCP(writer->codec, writer->info, "ICC profile", PNG_COMPRESSION_TYPE_BASE, profile, profile_size);
@@ -104,6 +110,7 @@ bool calotype_png_writer_write(calotype_png_writer *writer, const uint8_t *row) 
 bool calotype_png_writer_finish(calotype_png_writer *writer, const uint8_t **bytes, size_t *count) {
   if (setjmp(png_jmpbuf(writer->codec))) return false;
   png_write_end(writer->codec, NULL);
+  if (writer->level >= 0) calotype_png_pack(&writer->bytes, &writer->count, writer->level);
   *bytes = writer->bytes;
   *count = writer->count;
   return true;
