@@ -21,12 +21,13 @@ import Testing
     let list = withPassword(server.url("/l.csv")), page = withPassword(server.url("/404"))
     let url = withPassword(server.url("/a.png")), missing = page
     try tool.folder.write("\(url)\n\(missing)\n", to: "list.txt")
+    try tool.folder.write("name,ftp://user:secret@host/a.png\na,b\n", to: "header.csv")
     var seen = ""
     for line in [
       ["fetch", "list.txt", list, "--json"],
       ["fetch", list, "-o", "o", "--report", "r.jsonl", "--sheet", "s.html", "--har", "h.har"],
       ["fetch", "--page-url", page + "{page}", "--retries", "0"], ["fetch", missing],
-      ["fetch", "list.txt", "--base-url", "user:secret@"],
+      ["fetch", "list.txt", "--base-url", "user:secret@"], ["fetch", "header.csv"],
       ["get", "-i", missing, "-o", "body"], ["get", missing, "--cache-mode", "only-if-cached"],
       ["get", "http://user:se/secret@host/"], ["get", "ftp://user:secret@host/"],
       ["info", url, missing], ["info", url, missing, "--json"], ["show", url, missing],
@@ -106,6 +107,12 @@ import Testing
       #expect(result.errorText.contains("it is a file of another machine, otherhost"), "\(result.errorText)")
       #expect(try await tool.run([command, "file://localhost\(file)"] + extra).status == 0)
     }
+    try tool.folder.write("\(file)\n", to: "l.txt")
+    let folder = tool.folder.url.path
+    let lists = ["fetch", "--base-url", "file:///"]
+    #expect(try await tool.run(lists + ["file://\(folder)/l.txt"]).text.hasPrefix("1 of 1 picture"))
+    let other = try await tool.run(lists + ["file://otherhost\(folder)/l.txt"])
+    #expect(other.status == 2 && other.errorText.contains("is no file of this machine"))
     let list = try await tool("fetch", "-", input: Data("file://otherhost\(file)\n".utf8))
     #expect(list.status == 1)
     #expect(list.errorText.contains("[not_read]"))

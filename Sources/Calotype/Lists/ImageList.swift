@@ -38,6 +38,14 @@ public struct ImageList: AsyncSequence, Sendable {
     self.init(name: path, origin: .path(path), options: options)
   }
 
+  /// A file by its address: `file:///path`, or `file://localhost/path`.
+  ///
+  /// - Returns: `nil` where the address is of no file, or of another machine's.
+  package init?(fileURL url: URL, options: ImageListOptions = .init()) {
+    guard case .file(let path) = LocalSource(url) else { return nil }
+    self.init(path: path, options: options)
+  }
+
   /// An open file, pipe or terminal, such as standard input (descriptor 0). It is not closed. It can be gone
   /// through once.
   public init(fileDescriptor: Int32, name: String = "standard input", options: ImageListOptions = .init()) {

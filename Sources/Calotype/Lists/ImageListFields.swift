@@ -51,7 +51,7 @@ struct ImageListFields {
     }
     guard let image = chosen[Role.image.rawValue] else {
       guard !fields.isEmpty else { return problem("has no address: it is empty, or all its values are") }
-      let names = fields.prefix(8).map { String($0.name.prefix(40)) }.joined(separator: ", ")
+      let names = fields.prefix(8).map { shown($0.name).prefix(40) }.joined(separator: ", ")
       if let imageKey { return problem("has no \(imageKey) (its fields with a value are: \(names))") }
       return problem(
         "has no address (its fields with a value are: \(names)); name the address's field with --image-key")

@@ -97,6 +97,12 @@ enum FetchCommand {
           url: try Arguments.address(operand), headers: session.headers, transport: session.transport,
           options: options)
       }
+      if operand.lowercased().hasPrefix("file:") {
+        guard let list = URL(string: operand).flatMap({ ImageList(fileURL: $0, options: options) }) else {
+          throw UsageError("\(Escaping.address(operand)) is no file of this machine: file:///path")
+        }
+        return list
+      }
       return ImageList(path: operand, options: options)
     }
     let first = try arguments.integer("first-page", in: 0...1_000_000_000)
