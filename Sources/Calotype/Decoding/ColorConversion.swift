@@ -177,6 +177,9 @@ final class ColorConversionCache: Sendable {
   /// The profile of the pixels that have stayed as they are.
   var keptProfile: Data? { kept.withLock { $0 } }
 
+  /// So that nobody can make a profile with the hash of another.
+  private static let seed = UInt64.random(in: .min ... .max)
+
   /// The conversion for a profile, or `nil` where its colours are sRGB already.
   func conversion(for profile: ByteView?, source: ColorConversion.Source) -> ColorConversion? {
     guard let profile, profile.count >= 128 else { return nil }
@@ -184,7 +187,7 @@ final class ColorConversionCache: Sendable {
       kept.withLock { $0 = Data(profile.bytes) }
       return nil
     }
-    let hash = XXH3_128bits(profile.bytes.baseAddress, profile.count)
+    let hash = XXH3_128bits_withSeed(profile.bytes.baseAddress, profile.count, Self.seed)
     let key = Key(low: hash.low64, high: hash.high64, count: profile.count, source: source)
     return entry(key) { ColorConversion.make(profile: profile, source: source) }
   }

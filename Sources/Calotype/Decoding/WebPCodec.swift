@@ -101,6 +101,12 @@ enum WebPCodec: ImageCodec {
       throw .unsupported(
         format: "WebP", reason: "another version of libwebp is installed than was built with")
     }
+    let bytes = frame.bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+    // Of the memory only what libwebp takes the picture's size for is written.
+    try check(WebPGetFeatures(bytes, frame.count, &config.input), storedSize)
+    guard Int(config.input.width) == storedSize.width, Int(config.input.height) == storedSize.height else {
+      throw .corrupt(.webp, reason: "it is not of the size that its header says")
+    }
     if size != storedSize {
       config.options.use_scaling = 1
       config.options.scaled_width = Int32(clamping: size.width)
@@ -112,7 +118,6 @@ enum WebPCodec: ImageCodec {
     config.output.u.RGBA.rgba = memory.assumingMemoryBound(to: UInt8.self)
     config.output.u.RGBA.stride = Int32(clamping: stride)
     config.output.u.RGBA.size = stride * (size.height - 1) + size.width * 4
-    let bytes = frame.bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
     // Small pictures are done before anyone could cancel; piecewise decoding has its cost.
     if storedSize.pixelCount <= 1 << 18 {
       try check(WebPDecode(bytes, frame.count, &config), size)

@@ -37,8 +37,8 @@ struct WebPHeader {
 
   private mutating func read(_ type: Int, _ body: ByteView, isWhole: Bool) {
     switch type {
-    case 0x5650_3858:  // VP8X
-      guard let flags = body[0], let width = body.uint24LittleEndian(at: 4),
+    case 0x5650_3858:  // VP8X, which counts as the first chunk alone
+      guard size.width == 0, let flags = body[0], let width = body.uint24LittleEndian(at: 4),
         let height = body.uint24LittleEndian(at: 7)
       else { return }
       size = PixelSize(width: width + 1, height: height + 1)

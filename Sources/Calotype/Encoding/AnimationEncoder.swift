@@ -14,12 +14,23 @@ extension ImageEncoder {
   ///   - options: The format, one of ``animatedFormats``, and how to write it.
   ///   - cancellation: Looked at between rows and frames.
   /// - Throws: ``ImageEncodingError/unsupported(_:)`` for other formats, ``ImageEncodingError/failed(_:reason:)``
-  ///   where a frame cannot be decoded, processed or written, ``ImageEncodingError/cancelled``.
+  ///   where a frame cannot be decoded, processed or written, or where the file's frames have more than twenty
+  ///   times the pixels that one picture may have (a kilobyte can promise hours of work),
+  ///   ``ImageEncodingError/cancelled``.
   public func encode(
     _ animation: ImageAnimation, options: ImageEncodingOptions,
     cancellation: CancellationFlag = CancellationFlag()
   ) throws(ImageEncodingError) -> Data {
     guard Self.animatedFormats.contains(options.format) else { throw .unsupported(options.format) }
+    let (pixels, overflows) = animation.originalSize.pixelCount.multipliedReportingOverflow(
+      by: animation.frameCount)
+    guard !overflows, pixels / 20 <= animation.limits.maximumPixelCount else {
+      throw .failed(
+        options.format,
+        reason:
+          "\(animation.frameCount) frames of \(animation.originalSize) pixels are too many; one still picture can be made of it"
+      )
+    }
     let frames: any FrameReading
     do { frames = try animation.makeReader() } catch { throw Self.failure(error, 0, options.format) }
     var writer: (any AnimationWriting)?

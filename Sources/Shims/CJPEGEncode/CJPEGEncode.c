@@ -5,13 +5,16 @@
 #include <stdlib.h>
 
 #include <jpeglib.h>
+#include <jerror.h>
 
 struct calotype_jpeg_writer {
   struct jpeg_compress_struct codec;
   struct jpeg_error_mgr errors;
   jmp_buf back;
+  struct jpeg_destination_mgr destination;
   unsigned char *bytes;
-  unsigned long count;
+  size_t count;
+  size_t capacity;
   char message[JMSG_LENGTH_MAX];
 };
 
@@ -22,6 +25,28 @@ static void fail(j_common_ptr codec) {
 }
 
 static void ignore(j_common_ptr codec) { (void)codec; }
+
+// libjpeg's own destination in memory says where its bytes are only at the end: whoever gives up before that
+// cannot free them.
+static boolean grow(j_compress_ptr codec) {
+  calotype_jpeg_writer *writer = codec->client_data;
+  size_t capacity = writer->capacity ? writer->capacity * 2 : 16384;
+  unsigned char *grown = capacity > writer->capacity ? realloc(writer->bytes, capacity) : NULL;
+  if (!grown) ERREXIT1(codec, JERR_OUT_OF_MEMORY, 0);
+  // It is called with all of the memory full, whatever the fields say (jdatadst.c's contract).
+  writer->destination.next_output_byte = grown + writer->capacity;
+  writer->destination.free_in_buffer = capacity - writer->capacity;
+  writer->bytes = grown;
+  writer->capacity = capacity;
+  return TRUE;
+}
+
+static void begin(j_compress_ptr codec) { grow(codec); }
+
+static void end(j_compress_ptr codec) {
+  calotype_jpeg_writer *writer = codec->client_data;
+  writer->count = writer->capacity - writer->destination.free_in_buffer;
+}
 
 calotype_jpeg_writer *calotype_jpeg_writer_create(void) {
   calotype_jpeg_writer *writer = calloc(1, sizeof *writer);
@@ -50,7 +75,10 @@ bool calotype_jpeg_writer_start(
   bool optimized, int horizontal_sampling, int vertical_sampling, const uint8_t *profile, uint32_t profile_size) {
   if (setjmp(writer->back)) return false;
   struct jpeg_compress_struct *codec = &writer->codec;
-  jpeg_mem_dest(codec, &writer->bytes, &writer->count);
+  writer->destination.init_destination = begin;
+  writer->destination.empty_output_buffer = grow;
+  writer->destination.term_destination = end;
+  codec->dest = &writer->destination;
   codec->image_width = width;
   codec->image_height = height;
   codec->input_components = 4;

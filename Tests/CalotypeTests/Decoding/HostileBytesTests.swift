@@ -14,6 +14,34 @@ import Testing
     "png.ico", "bitmap.ico",
   ]
 
+  /// The size of a WebP stands in several places. What libwebp does not write must not be shown: it would be
+  /// whatever the memory held before, such as another picture.
+  @Test(arguments: [(400, 400), (8, 8), (16, 17)])
+  func aSizeBehindThePictureIsNotBelieved(width: Int, height: Int) throws {
+    func chunk(_ name: String, _ body: [UInt8]) -> [UInt8] {
+      Array(name.utf8) + (0..<4).map { UInt8(truncatingIfNeeded: body.count >> ($0 * 8)) } + body
+    }
+    func file(_ chunks: [UInt8]) -> Data {
+      Data(chunk("RIFF", Array("WEBP".utf8) + chunks))
+    }
+    let whole = try ImageEncoder().encode(
+      bitmap(width: 16, height: 16) { _, _ in .init(red: 9, green: 99, blue: 199) },
+      options: .init(format: .webp))
+    let picture = Array(whole[12...])
+    let extended = chunk(
+      "VP8X",
+      [0x10, 0, 0, 0, UInt8((width - 1) & 0xFF), UInt8((width - 1) >> 8), 0, UInt8((height - 1) & 0xFF)]
+        + [UInt8((height - 1) >> 8), 0])
+    let behind = try DecodingFixtures.decode(file(picture + extended)).bitmap
+    #expect(behind.size == PixelSize(width: 16, height: 16))
+    #expect(try ImageDecoder().inspect(file(picture + extended)).storedSize == behind.size)
+    for target in [nil, TargetSize(width: 4, height: 4)] {
+      #expect(throws: ImageDecodingError.self) {
+        try ImageDecoder().decode(file(extended + picture), targetSize: target)
+      }
+    }
+  }
+
   @Test(arguments: samples)
   func cutShort(name: String) throws {
     let whole = try DecodingFixtures.data(name)

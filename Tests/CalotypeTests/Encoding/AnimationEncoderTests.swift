@@ -12,6 +12,16 @@ import Testing
       animation, options: .init(format: format, quality: 95, isLossless: isLossless, effort: .fast))
   }
 
+  /// A kilobyte that would be hours of work.
+  @Test func framesWithoutEndAreRefused() throws {
+    var file = MadeGIF(width: 3000, height: 3000)
+    for _ in 0..<300 { file.add(width: 1, height: 1) }
+    let animation = try FrameTruthTests.animation(file.file)
+    #expect(animation.frameCount == 300)
+    let error = #expect(throws: ImageEncodingError.self) { try encode(animation, .webp) }
+    #expect(error?.description.contains("300 frames of 3000×3000 pixels are too many") == true, "\(error)")
+  }
+
   /// What is written is what was read: pixels, delays, rounds, and whether there is an alpha.
   @Test(arguments: ["cleared.gif", "kept.gif", "restored.gif", "over.png", "moving.webp", "animated.avif"])
   func everyFrameIsWritten(name: String) throws {

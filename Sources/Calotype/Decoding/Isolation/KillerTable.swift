@@ -35,7 +35,10 @@ struct KillerTable {
     }
   }
 
+  /// So that nobody can make a second file with the hash of another's.
+  private static let seed = UInt64.random(in: .min ... .max)
+
   private static func hash(_ data: Data) -> XXH128_hash_t {
-    data.withUnsafeBytes { XXH3_128bits($0.baseAddress, $0.count) }
+    data.withUnsafeBytes { XXH3_128bits_withSeed($0.baseAddress, $0.count, seed) }
   }
 }
