@@ -13,7 +13,8 @@ final class ImageListCursor: @unchecked Sendable {
   private var failure: ImageListError?
   private let titleKeyIsMet = Lock(false)
 
-  private static let batchSize = 256
+  /// A batch ends behind so many rows, or so many bytes of names and values.
+  private static let batchSize = 256, batchLength = 4 << 20
 
   init(
     _ fields: ImageListFields, page: Int? = nil,
@@ -67,8 +68,10 @@ final class ImageListCursor: @unchecked Sendable {
     do throws(ImageListError) {
       let reader = if let reader { reader } else { try make() }
       self.reader = reader
-      while rows.count < Self.batchSize, rows.isEmpty || reader.isReady {
+      var length = 0
+      while rows.count < Self.batchSize, length < Self.batchLength, rows.isEmpty || reader.isReady {
         guard let record = try reader.next() else { break }
+        length += record.length
         rows.append(fields.row(record, page: page))
       }
       return .success(rows)

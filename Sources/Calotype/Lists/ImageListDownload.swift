@@ -71,7 +71,7 @@ private final class ListReceiver: HTTPReceiver {
       throw ImageListDownload.Failure(
         error: ImageListError(list: name, reason: "no temporary file for the list: \(systemMessage(errno))"))
     }
-    descriptor = dup(fileno(file))
+    descriptor = fcntl(fileno(file), F_DUPFD_CLOEXEC, 0)
     fclose(file)
   }
 

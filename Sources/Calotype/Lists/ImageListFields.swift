@@ -115,8 +115,8 @@ struct ImageListFields {
   private mutating func meaning(of name: String) -> Meaning? {
     if let known = meanings[name] { return known }
     let found = findMeaning(of: name)
-    // A hostile list has new names in every row.
-    if meanings.count < 10_000 { meanings[name] = .some(found) }
+    // A hostile list has new names in every row, and long ones.
+    if meanings.count < 10_000, name.utf8.count <= 200 { meanings[name] = .some(found) }
     return found
   }
 

@@ -38,7 +38,8 @@ public struct ImageListOptions: Hashable, Sendable {
 public struct ImageListLimits: Hashable, Sendable {
   /// Levels of nesting in a property list or JSON, 256 by default.
   public var maximumDepth = 256
-  /// Bytes in one row of text, or in one value, 1 MB by default.
+  /// Bytes in one row, 1 MB by default: of its text, or in a property list or JSON of its values and of their names,
+  /// in which those of the containers around them count too.
   public var maximumRowLength = 1 << 20
   /// Fields kept of one row, 1,000 by default; those after them are passed over.
   public var maximumFieldCount = 1000

@@ -18,4 +18,10 @@ public enum ImageListRecord: Hashable, Sendable {
   case fields([ImageListItem.Field], at: ImageListPlace)
   /// What is wrong with the row, and its place.
   case unreadable(String, at: ImageListPlace)
+
+  /// Bytes of its names and values.
+  var length: Int {
+    guard case .fields(let fields, _) = self else { return 0 }
+    return fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
+  }
 }

@@ -33,18 +33,26 @@ extension TreeListReader {
 
   private static let deepestField = 12
 
-  /// Reads a row's fields up to the row's end; nested names are joined with dots, array elements by index.
+  /// Reads a row's fields up to the row's end; nested names are joined with dots, array elements by index. What
+  /// the row has become, names and values, may be as long as a row of text: a binary property list can hold one
+  /// long value over and over, and each name of a container is part of the names of all that is in it.
   private static func flatten(
     _ tokens: any TreeTokenizing, _ isArray: Bool, limits: ImageListLimits,
     into fields: inout [ImageListItem.Field], problem: inout String?
   ) throws(ImageListError) {
     /// The open containers: the name that leads to each, and the index where it is an array.
     var open: [(prefix: String, index: Int?)] = [("", isArray ? 0 : nil)]
-    var key = "", pieces = 0
+    var key = "", pieces = 0, length = 0
+    func giveUp() throws(ImageListError) {
+      for _ in open { try tokens.skipContainer() }
+    }
     while let last = open.last {
       let token = try tokens.next()
       if case .key(let text) = token {
-        key = last.prefix.isEmpty ? text : "\(last.prefix).\(text)"
+        length += text.utf8.count
+        if length <= limits.maximumRowLength {
+          key = last.prefix.isEmpty ? text : "\(last.prefix).\(text)"
+        }
         continue
       }
       if token == .endArray || token == .endDictionary || token == nil {
@@ -54,6 +62,13 @@ extension TreeListReader {
       if let index = last.index {
         key = last.prefix.isEmpty ? "\(index)" : "\(last.prefix).\(index)"
         open[open.count - 1].index = index + 1
+      }
+      length += last.prefix.utf8.count
+      if case .scalar(let text) = token { length += text.utf8.count }
+      guard length <= limits.maximumRowLength else {
+        problem = problem ?? RowText.tooLong(limits)
+        if token == .beginArray || token == .beginDictionary { try tokens.skipContainer() }
+        return try giveUp()
       }
       switch token {
       case .scalar(let text):
@@ -70,8 +85,7 @@ extension TreeListReader {
       // Also containers without a value count: in a binary property list one may hold others without end.
       pieces += 1
       if fields.count >= limits.maximumFieldCount || pieces >= limits.maximumFieldCount * 16 {
-        for _ in open { try tokens.skipContainer() }
-        return
+        return try giveUp()
       }
     }
   }

@@ -90,8 +90,9 @@ final class TreeListReader: ImageListReading {
     error("there is no \(walked.joined(separator: ".")) in it: name the rows' key path with --items")
   }
 
-  /// The most pieces looked at for the rows: a binary property list can hold its own parts over and over.
-  private static let longestSearch = 1_000_000
+  /// The most pieces, and bytes of names, looked at for the rows: a binary property list can hold its own parts
+  /// over and over.
+  private static let longestSearch = 1_000_000, longestNames = 256 << 20
 
   /// Enters the top where it is an array, else the first array below whose first row has an address. Where all
   /// arrays are empty, as on the page behind a service's last, there are no rows.
@@ -107,9 +108,11 @@ final class TreeListReader: ImageListReading {
     var keys: [String] = []
     var depth = 1
     var hasRows = false
-    for _ in 0..<Self.longestSearch where depth > 0 {
+    var nameLength = 0
+    for _ in 0..<Self.longestSearch where depth > 0 && nameLength <= Self.longestNames {
       switch try tokens.next() {
       case .key(let key):
+        nameLength += key.utf8.count
         keys.removeLast(max(0, keys.count - (depth - 1)))
         keys.append(key)
       case .beginDictionary:
@@ -117,7 +120,9 @@ final class TreeListReader: ImageListReading {
       case .endDictionary:
         depth -= 1
       case .beginArray:
-        arraysSeen.append(keys.joined(separator: "."))
+        if arraysSeen.count < 8 {
+          arraysSeen.append(keys.map { String($0.prefix(100)) }.joined(separator: "."))
+        }
         if let first = try readRow() {
           hasRows = true
           if case .fields(let fields, _) = first, hasAddress(fields), !isBareWord(fields) {
@@ -135,7 +140,7 @@ final class TreeListReader: ImageListReading {
     if !arraysSeen.isEmpty, !hasRows { return false }
     let seen =
       arraysSeen.isEmpty
-      ? "it has no array" : "its arrays are \(arraysSeen.prefix(8).joined(separator: ", "))"
+      ? "it has no array" : "its arrays are \(arraysSeen.joined(separator: ", "))"
     throw ImageListError(
       list: name, reason: "no rows with an address were found (\(seen)): name the rows' key path with --items"
     )

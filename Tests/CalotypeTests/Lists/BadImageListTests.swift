@@ -94,6 +94,32 @@ import Testing
   }
 
   /// A list in which an array holds ten of the next, and so on: 10^60 rows deep down.
+  /// A few kilobytes that would be gigabytes of rows.
+  @Test func aRowThatUnfoldsIsNotRead() async throws {
+    let long = await readList(BinaryPropertyList.repeating(rows: 250, fields: 800, length: 20_000))
+    #expect(long.items.isEmpty && long.error == nil)
+    #expect(long.problems.count == 250)
+    #expect(long.problems.first?.reason == "is longer than 1048576 bytes")
+    // Each of them may be a megabyte; they do not come all at once.
+    let allowed = BinaryPropertyList.repeating(rows: 250, fields: 50, length: 20_000)
+    let cursor = ImageListCursor(
+      ImageListFields(.init(), listName: "l"), source: { DataSource(allowed) }, name: "l",
+      options: .init())
+    #expect(try await cursor.batch().count == 5)
+  }
+
+  /// Names of containers are part of the names of all that is in them.
+  @Test func longNamesAreNotJoinedWithoutEnd() async {
+    let name = String(repeating: "n", count: 100_000)
+    let fields = (0..<900).map { "\"\($0)\":\"v\"" }.joined(separator: ",")
+    let text =
+      "[" + String(repeating: "{\"\(name)\":", count: 8) + "{\(fields)}" + String(repeating: "}", count: 8)
+      + ",{\"icon\":\"http://h/1\"}]"
+    let result = await readList(text)
+    #expect(result.problems.map(\.reason) == ["is longer than 1048576 bytes"])
+    #expect(result.items.map(\.url.absoluteString) == ["http://h/1"])
+  }
+
   @Test func aBinaryPropertyListThatUnfolds() async {
     let result = await readList(BinaryPropertyList.unfolding(levels: 60), options: .init(limits: .init()))
     #expect(result.items.isEmpty)
@@ -216,6 +242,22 @@ enum BinaryPropertyList {
       objects.append([0xAA] + Array(repeating: reference(level), count: 10).joined())
     }
     objects.append([0x51, UInt8(ascii: "x")])
+    return file(objects, top: 0)
+  }
+
+  /// Rows that are all one dictionary, all the values of which are one text.
+  static func repeating(rows: Int, fields: Int, length: Int) -> Data {
+    var objects: [[UInt8]] = [[0xAF, 0x11] + [UInt8(rows >> 8), UInt8(rows & 0xFF)]]
+    for _ in 0..<rows { objects[0] += reference(1) }
+    objects.append([0xDF, 0x11, UInt8(fields >> 8), UInt8(fields & 0xFF)])
+    for field in 0..<fields { objects[1] += reference(3 + field) }
+    for _ in 0..<fields { objects[1] += reference(2) }
+    objects.append(
+      [0x5F, 0x12] + (0..<4).reversed().map { UInt8(truncatingIfNeeded: length >> ($0 * 8)) }
+        + [UInt8](repeating: UInt8(ascii: "x"), count: length))
+    for field in 0..<fields {
+      objects.append([0x54] + Array("\(1000 + field)".utf8))
+    }
     return file(objects, top: 0)
   }
 
