@@ -4,12 +4,9 @@ extension ImageRequest {
   /// The key of the original that a request's print is made from.
   static func addressKey(for url: URL, headers: HTTPHeaders, addressPolicy: AddressPolicy? = nil) -> String {
     let text = url.absoluteString
+    if LocalSource.isLocal(text) { return LocalSource.addressKey(for: url, addressPolicy: addressPolicy) }
     // A line break cannot stand in an address either.
-    let partition = addressPolicy?.cachePartition ?? ""
-    if LocalSource.isLocal(text) {
-      return LocalSource.addressKey(for: url) + (url.isFileURL ? partition : "")
-    }
-    let address = normalizedAddress(text) + partition
+    let address = normalizedAddress(text) + (addressPolicy?.cachePartition ?? "")
     if headers.isEmpty { return address }
     // A space cannot stand in an address, so no address can be taken for one with headers.
     let secrets = headers.namesOfPossibleSecrets

@@ -63,9 +63,15 @@ package final class StubDataCache: DataCaching {
 
   package init() {}
 
+  /// Whether there is no room for anything more.
+  package let isFull = Lock(false)
+
   package var keys: [String] { entries.withLock { $0.keys.sorted() } }
   package func entry(for key: String) -> DataCacheEntry? { entries.withLock { $0[key] } }
-  package func store(_ entry: DataCacheEntry, for key: String) { entries.withLock { $0[key] = entry } }
+  package func store(_ entry: DataCacheEntry, for key: String) {
+    guard !isFull.withLock({ $0 }) else { return }
+    entries.withLock { $0[key] = entry }
+  }
   package func updateMetadata(_ metadata: DataCacheMetadata, for key: String) {
     entries.withLock { $0[key]?.metadata = metadata }
   }

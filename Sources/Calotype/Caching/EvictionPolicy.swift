@@ -159,7 +159,9 @@ struct EvictionPolicy {
     let ghost = allocate(Entry(cost: entry.cost, fingerprint: entry.fingerprint))
     append(ghost, to: .ghosts)
     ghosts[entry.fingerprint] = ghost
-    while ghostEntries.count > 0, ghostEntries.cost > capacity { forget(ghostEntries.first) }
+    while ghostEntries.count > 0, ghostEntries.cost > capacity || ghostEntries.count > max(16, countLimit) {
+      forget(ghostEntries.first)
+    }
     return slot
   }
 

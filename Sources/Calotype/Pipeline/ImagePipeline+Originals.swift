@@ -326,11 +326,12 @@ extension ImagePipeline {
     let delay = core.withLock { core -> Double? in
       guard case .working = load.phase, !load.isRevalidating else { return nil }
       let decision = configuration.retry.decision(
-        after: outcome, method: "GET", tries: load.tries, now: wallClockSeconds(), using: &generator)
+        after: outcome, method: "GET", tries: load.failures + 1, now: wallClockSeconds(), using: &generator)
       guard case .retry(let delay) = decision, core.mayRetry(load.host, now: Double(now) / 1e9) else {
         return nil
       }
       core.withdraw(load)
+      load.failures += 1
       load.phase = .backingOff
       return delay
     }

@@ -57,12 +57,14 @@ enum LocalSource: Sendable {
     return components.url ?? URL(fileURLWithPath: name)
   }
 
-  /// The key of a local address: a file's names the version that it has now.
-  static func addressKey(for url: URL) -> String {
+  /// The key of a local address: a file's names the version that it has now. Of one that may not be read
+  /// nothing is asked.
+  static func addressKey(for url: URL, addressPolicy: AddressPolicy? = nil) -> String {
     let text = url.absoluteString
     guard !url.isFileURL else {
-      let version = foreignHost(text) == nil ? FileVersion(path: url.path).map { " \($0.text)" } ?? "" : ""
-      return ImageRequest.normalizedAddress(text) + version
+      let mayBeRead = addressPolicy?.scope != .publicOnly && foreignHost(text) == nil
+      let version = mayBeRead ? FileVersion(path: url.path).map { " \($0.text)" } ?? "" : ""
+      return ImageRequest.normalizedAddress(text) + (addressPolicy?.cachePartition ?? "") + version
     }
     // The address has all the bytes in it: a key of that length would be held for as long as the print is.
     var copy = text

@@ -82,7 +82,12 @@ final class OriginalDownload: HTTPReceiver {
     body.reserve(announced: head.contentLength)
     guard head.status == 206, resumeOffset > 0 else { return }
     offset = resumeOffset
-    total = resumeTotal ?? total.map { $0 + resumeOffset }
+    total =
+      resumeTotal
+      ?? total.flatMap { rest in
+        let (sum, overflows) = rest.addingReportingOverflow(resumeOffset)
+        return overflows ? nil : sum
+      }
     onProgress(ImageTask.Progress(completed: offset, total: total))
   }
 

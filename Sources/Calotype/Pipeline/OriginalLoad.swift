@@ -48,8 +48,10 @@ final class OriginalLoad: @unchecked Sendable {
   var download: OriginalDownload?
   /// Runs the delegate's hook.
   var hook: Task<Void, Never>?
-  /// How often the server was asked, redirects not counted.
+  /// How many requests were sent, those of redirects and of challenges too.
   var tries = 0
+  /// How often it was begun again because it failed.
+  var failures = 0
   var transfer: Box<HTTPTransferMetrics>?
   /// When its stages were.
   var timing = Timing()

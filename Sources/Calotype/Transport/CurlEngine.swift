@@ -18,6 +18,8 @@ final class CurlEngine: Sendable {
   private struct Inbox {
     var commands: [Command] = []
     var isStarted = false
+    /// Whether the thread has ended for good: what comes for transfers that have ended is dropped.
+    var isOver = false
     /// Whether the thread sleeps, or is about to, and nobody has woken it yet.
     var isAsleep = false
   }
@@ -48,7 +50,9 @@ final class CurlEngine: Sendable {
   func submit(_ command: Command) {
     enum Action { case none, wake, start }
     let action = inbox.withLock { inbox in
-      if case .stop = command, !inbox.isStarted { return Action.none }
+      if inbox.isOver { return Action.none }
+      // Before the thread there is nothing that could be cancelled or stopped.
+      if !inbox.isStarted { guard case .start = command else { return .none } }
       inbox.commands.append(command)
       if !inbox.isStarted {
         inbox.isStarted = true
@@ -72,6 +76,17 @@ final class CurlEngine: Sendable {
     inbox.withLock { inbox in
       inbox.isAsleep = false
       swap(&inbox.commands, &commands)
+    }
+  }
+
+  /// Whether the thread has ended for good.
+  var isOver: Bool { inbox.withLock { $0.isOver } }
+
+  /// Ends the thread's turn for good, unless there is something left to obey; whether it has ended.
+  func end() -> Bool {
+    inbox.withLock { inbox in
+      inbox.isOver = inbox.commands.isEmpty
+      return inbox.isOver
     }
   }
 

@@ -236,8 +236,7 @@ final class CurlHandle {
       if request.method != "HEAD", status != 304, head.hasConflictingLengths {
         return fail(.badResponse, "the response names more than one length")
       }
-      let isEncoded = request.decodesContentEncoding && headers["Content-Encoding"] != nil
-      if let length = head.contentLength, length > request.maximumResponseSize, !isEncoded,
+      if let length = head.decodedLength(for: request), length > request.maximumResponseSize,
         request.method != "HEAD", status != 304
       {
         return failTooLarge()

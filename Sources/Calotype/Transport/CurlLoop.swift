@@ -37,7 +37,7 @@ final class CurlLoop {
       repeat { work() } while startTransfers() > 0
       // Behind the work, so that what came while the thread slept counts before a limit ends a transfer.
       if expireTransfers() { continue }
-      if isStopping, scheduler.isEmpty { break }
+      if isStopping, scheduler.isEmpty, engine.end() { break }
       engine.sleep(milliseconds: sleepTime())
     }
     pool.removeAll()

@@ -79,7 +79,7 @@ final class CurlTransfer: HTTPTransfer {
   let request: HTTPRequest
   /// The address as text and the host it waits for.
   let target: Result<HTTPTarget, HTTPTransportError>
-  private let engine: CurlEngine
+  let engine: CurlEngine
   private let cancelled = Atomic<Bool>(false)
 
   // Sound without a lock: set before the transfer is handed to the engine, and from then on touched on

@@ -77,6 +77,23 @@ import Testing
     #expect(cache.entry(for: "k") == DataCacheEntry(metadata: newer, body: Data("body".utf8)))
   }
 
+  /// What a server confirms is what it was asked about, not what another program has stored since.
+  @Test func aConfirmationOfAnotherVersionChangesNothing() {
+    let cache = cache()
+    func version(_ tag: String, _ time: Double) -> DataCacheMetadata {
+      DataCacheMetadata(kind: .original, url: "u", status: 200, headers: ["ETag": tag], responseTime: time)
+    }
+    let (one, two) = (version("\"1\"", 10), version("\"2\"", 20))
+    cache.store(DataCacheEntry(metadata: two, body: Data("two".utf8)), for: "k")
+    cache.updateMetadata(version("\"1\"", 30), for: "k", replacing: one)
+    #expect(cache.entry(for: "k")?.metadata == two)
+    for confirmed in [version("\"2\"", 30), version("\"3\"", 40)] {
+      let held = cache.entry(for: "k")?.metadata ?? one
+      cache.updateMetadata(confirmed, for: "k", replacing: held)
+      #expect(cache.entry(for: "k")?.metadata == confirmed)
+    }
+  }
+
   @Test func removesOneAndAll() {
     let cache = cache()
     for key in ["a", "b", "c"] { cache.store(entry(key), for: key) }

@@ -160,6 +160,28 @@ import Testing
     for name in ["Authorization", "Cookie", "X-Key"] { #expect(kept.header(name) != nil) }
   }
 
+  /// A redirect is no failure: what fails behind two of them is tried again as often as without.
+  @Test func whatFailsBehindRedirectsIsTriedAgain() async throws {
+    let picture = try ServedPicture.png()
+    let failures = Lock(2)
+    let fixture = try HTTPFixture { request in
+      switch request.path {
+      case "/1": return .redirect("/2")
+      case "/2": return .redirect("/3")
+      default:
+        let fails = failures.withLock { left in
+          left -= 1
+          return left >= 0
+        }
+        return fails ? .status(503) : .ok(picture)
+      }
+    }
+    let pipeline = fixture.pipeline { $0.retry = RetryPolicy(maximumTries: 3, baseDelay: 0.001) }
+    let outcome = await pipeline.task(for: fixture.request("/1")).outcome
+    #expect(outcome.errorCode == nil)
+    #expect(fixture.server.requests.map(\.path).filter { $0 == "/3" }.count == 3)
+  }
+
   @Test func tooManyRedirectsAreAnError() async throws {
     let fixture = try HTTPFixture { request in .redirect("/\(request.index + 1)") }
     let pipeline = fixture.pipeline()

@@ -27,6 +27,27 @@ import Testing
     #expect(receiver.now.results.count == 1)
   }
 
+  /// What is still said of a transfer after its transport's thread has ended keeps nothing alive.
+  @Test func aTransportThatIsGoneLeavesNothingBehind() async throws {
+    let server = try ScriptedServer { _ in .ok([1]) }
+    let receiver = RecordingReceiver()
+    weak var engine: CurlEngine?
+    try await {
+      var transport: CurlTransport? = CurlTransport.forTests()
+      let transfer = transport?.send(HTTPRequest(url: server.url("/")), to: receiver)
+      engine = (transfer as? CurlTransfer)?.engine
+      #expect(engine != nil)
+      _ = try await receiver.end().get()
+      transport = nil
+      // The thread ends, and closes its connection.
+      try await server.waitForAllClosed()
+      while engine?.isOver == false { try await Task.sleep(for: .milliseconds(2)) }
+      transfer?.cancel()
+      transfer?.setPriority(.high)
+    }()
+    while engine != nil { try await Task.sleep(for: .milliseconds(2)) }
+  }
+
   @Test func oneThatWaitsIsCancelledWithoutARequest() async throws {
     let gate = TestSupport.Gate()
     let server = try ScriptedServer { _ in Script.ok([1]).after(gate) }

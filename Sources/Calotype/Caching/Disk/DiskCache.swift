@@ -169,6 +169,13 @@ public final class DiskCache: DataCaching {
   /// Replaces an entry's metadata where the key has an entry, and leaves its bytes, which are copied
   /// without being looked at.
   public func updateMetadata(_ metadata: DataCacheMetadata, for key: String) {
+    updateMetadata(metadata, for: key, where: { _ in true })
+  }
+
+  /// The same where what is stored now is such that it may be.
+  func updateMetadata(
+    _ metadata: DataCacheMetadata, for key: String, where isReplaceable: (DataCacheMetadata) -> Bool
+  ) {
     guard let folder = folders.current(creating: false) else { return }
     let name = EntryName(key: key)
     guard let opened = folder.open(name) else { return }
@@ -177,7 +184,7 @@ public final class DiskCache: DataCaching {
     guard let head = EntryFile.readHead(opened, status) else {
       return drop(name, inode: status.st_ino, in: folder)
     }
-    guard head.key == key else { return }
+    guard head.key == key, isReplaceable(head.metadata) else { return }
     do throws(SystemError) {
       try publish(in: folder, as: name) { temporary throws(SystemError) in
         try EntryFile.write(metadata, key: key, bodyOf: opened, head.header, to: temporary)

@@ -61,6 +61,8 @@ final class SQLiteConnection {
     }
     self.database = database
     sqlite3_busy_timeout(database, busyTimeout)
+    // A file that somebody else has made may hold triggers and views.
+    sqlite3_exec(database, "PRAGMA trusted_schema = OFF", nil, nil, nil)
   }
 
   deinit {

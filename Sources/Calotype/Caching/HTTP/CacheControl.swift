@@ -81,6 +81,8 @@ struct CacheControl: Hashable, Sendable {
 
   private mutating func add(_ bytes: UnsafeBufferPointer<UInt8>) {
     var at = 0
+    // Behind a quote that is never closed there is none that is: each would be looked for to the end.
+    var mayQuote = true
     while at < bytes.count {
       let start = at
       while at < bytes.count, !Self.endsName(bytes[at]) { at += 1 }
@@ -89,11 +91,11 @@ struct CacheControl: Hashable, Sendable {
       var argument = Argument.none
       if at < bytes.count, bytes[at] == UInt8(ascii: "=") {
         at += 1
-        argument = Self.argument(bytes, at: &at)
+        argument = Self.argument(bytes, at: &at, mayQuote: &mayQuote)
         // White space beside the sign is no part of the grammar (RFC 9111, section 5.2).
         if let last = written.last, HTTPFieldSyntax.isOptionalWhitespace(last) { argument = .malformed }
       } else if at < bytes.count, bytes[at] == UInt8(ascii: "\"") {
-        at = HTTPFieldSyntax.endOfQuotedString(bytes, from: at) ?? at + 1
+        at = Self.endOfQuotedString(bytes, from: at, mayQuote: &mayQuote) ?? at + 1
         argument = .malformed
       }
       if !name.isEmpty { apply(name, argument) }
@@ -101,14 +103,24 @@ struct CacheControl: Hashable, Sendable {
     }
   }
 
+  private static func endOfQuotedString(
+    _ bytes: UnsafeBufferPointer<UInt8>, from start: Int, mayQuote: inout Bool
+  ) -> Int? {
+    let end = mayQuote ? HTTPFieldSyntax.endOfQuotedString(bytes, from: start) : nil
+    mayQuote = end != nil
+    return end
+  }
+
   private static func endsName(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: ",") || byte == UInt8(ascii: "=") || byte == UInt8(ascii: "\"")
   }
 
   /// Reads what stands behind the sign, and goes on to the next comma or to where a directive may begin.
-  private static func argument(_ bytes: UnsafeBufferPointer<UInt8>, at: inout Int) -> Argument {
+  private static func argument(
+    _ bytes: UnsafeBufferPointer<UInt8>, at: inout Int, mayQuote: inout Bool
+  ) -> Argument {
     if at < bytes.count, bytes[at] == UInt8(ascii: "\"") {
-      guard let end = HTTPFieldSyntax.endOfQuotedString(bytes, from: at) else {
+      guard let end = endOfQuotedString(bytes, from: at, mayQuote: &mayQuote) else {
         // Never closed: what follows is read as directives, so that no `no-store` hides in it.
         at += 1
         return .malformed

@@ -183,6 +183,21 @@ extension CachedExchange {
   }
 }
 
+extension DataCaching {
+  /// Updates what is stored where it is still the version that the server was asked about: another program may
+  /// have stored another one since, which the answer says nothing of.
+  func updateMetadata(
+    _ metadata: DataCacheMetadata, for key: String, replacing confirmed: DataCacheMetadata
+  ) {
+    guard let cache = self as? DiskCache else { return updateMetadata(metadata, for: key) }
+    cache.updateMetadata(metadata, for: key) { stored in
+      stored.responseTime == confirmed.responseTime
+        || stored.headers["ETag"] == confirmed.headers["ETag"]
+          && stored.headers["Last-Modified"] == confirmed.headers["Last-Modified"]
+    }
+  }
+}
+
 extension CachedExchange {
   /// An entry that is to be stored, with what decides where it belongs.
   package struct Storable: Sendable {

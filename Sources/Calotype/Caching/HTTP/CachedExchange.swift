@@ -107,6 +107,9 @@ package final class CachedExchange: @unchecked Sendable {
   private var freshUntil = Double.infinity
   /// Answers that fitted nothing; bounded, so that a confused server is not asked for ever.
   private var rejections = 0
+  /// Portions of one body that came; bounded, since for each of them all that is there is written again.
+  private var portions = 0
+  private static let mostPortions = 256
   /// Where the pieces are of what is whole now.
   private var pieces: [String] = []
 
@@ -261,8 +264,9 @@ package final class CachedExchange: @unchecked Sendable {
       requestTime: received.requestTime, responseTime: received.responseTime)
     switch answer {
     case .holds(let index, let metadata):
+      let confirmed = stored[index].entry.metadata
       stored[index].entry.metadata = metadata
-      cache?.updateMetadata(metadata, for: stored[index].key)
+      cache?.updateMetadata(metadata, for: stored[index].key, replacing: confirmed)
       return self.answer(from: index, age: nil, source: .revalidated, now: clock())
     case .stale(let index): return answerStale(from: index)
     case .askAgain: return askWhole(received)
@@ -274,6 +278,10 @@ package final class CachedExchange: @unchecked Sendable {
     switch ResumePolicy.answer(received.head, to: base) {
     case .replace where received.head.status == 206:
       // All of it, although the rest was asked for.
+      guard received.body.count == ContentRange(received.head.headers)?.total else {
+        dropPart()
+        return askWhole(received)
+      }
       var whole = received
       whole.head.status = 200
       whole.head.headers["Content-Range"] = nil
@@ -284,6 +292,14 @@ package final class CachedExchange: @unchecked Sendable {
       return askWhole(received)
     case .append(let end, let total):
       let joined = joined(received, to: index)
+      // The transport holds each response to the limit, not what they come to.
+      if base.offset > request.maximumResponseSize - received.body.count {
+        dropPart()
+        return .failed(
+          HTTPTransportError(
+            .responseTooLarge, url: request.url,
+            message: "the response is larger than \(request.maximumResponseSize) bytes"))
+      }
       switch ResumePolicy.progress(
         received: received.body.count, offset: base.offset, end: end, total: total)
       {
@@ -295,7 +311,18 @@ package final class CachedExchange: @unchecked Sendable {
         // A server that sends ranges in portions: keep what there is and ask for what comes behind it.
         if let joined { cache?.store(joined, for: stored[index].key) }
         pieces = stored[index].pieces + pieces
-        return begin()
+        portions += 1
+        guard portions <= Self.mostPortions else {
+          dropPart()
+          return askWhole(received)
+        }
+        let step = begin()
+        // Where it could not be kept the same bytes would be asked for again, and again.
+        if case .rest(_, let next) = question, next.offset <= base.offset {
+          dropPart()
+          return askWhole(received)
+        }
+        return step
       case .incomplete, .broken:
         dropPart()
         return askWhole(received)

@@ -22,8 +22,10 @@ extension HTTPCachePolicy {
     var headers = metadata.headers
     if let age {
       headers["Age"] = String(Int(max(0, min(age, Double(HTTPFieldSyntax.largestDeltaSeconds)))))
-      let withheld = CacheControl(metadata.headers).noCacheFields
-      headers.fields.removeAll { field in withheld.contains { $0.equalsIgnoringASCIICase(field.name) } }
+      let withheld = Set(CacheControl(metadata.headers).noCacheFields.map { $0.lowercasedASCII() })
+      if !withheld.isEmpty {
+        headers.fields.removeAll { withheld.contains($0.name.lowercasedASCII()) }
+      }
     }
     if metadata.status == 200 || metadata.status == 206,
       isNotModified(request.headers, metadata, now: now)

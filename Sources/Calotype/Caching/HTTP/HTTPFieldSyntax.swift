@@ -44,14 +44,18 @@ enum HTTPFieldSyntax {
       var members: [String] = []
       var start = 0
       var at = 0
+      // Behind a quote that is never closed there is none that is.
+      var mayQuote = true
       while at <= bytes.count {
         if at == bytes.count || bytes[at] == UInt8(ascii: ",") {
           let member = UnsafeBufferPointer(rebasing: bytes[start..<at]).trimmingOptionalWhitespace()
           if !member.isEmpty { members.append(String(decoding: member, as: UTF8.self)) }
           start = at + 1
           at += 1
-        } else if bytes[at] == UInt8(ascii: "\""), let end = endOfQuotedString(bytes, from: at) {
-          at = end
+        } else if mayQuote, bytes[at] == UInt8(ascii: "\"") {
+          let end = endOfQuotedString(bytes, from: at)
+          mayQuote = end != nil
+          at = end ?? at + 1
         } else {
           at += 1
         }

@@ -2,10 +2,11 @@ extension HTTPHeaders {
   /// The fields without those that are meant for one connection alone (RFC 9110, section 7.6.1) or for a
   /// proxy: what may be stored (RFC 9111, section 3.1).
   func endToEnd() -> HTTPHeaders {
-    let listed = connectionOptions()
+    let listed = Set(connectionOptions().map { $0.lowercasedASCII() })
     return HTTPHeaders(
       fields.filter { field in
-        !Self.isHopByHop(field.name) && !listed.contains { $0.equalsIgnoringASCIICase(field.name) }
+        !Self.isHopByHop(field.name)
+          && (listed.isEmpty || !listed.contains(field.name.lowercasedASCII()))
       })
   }
 
@@ -50,10 +51,10 @@ extension HTTPHeaders {
   /// change.
   func updated(with newer: HTTPHeaders) -> HTTPHeaders {
     let incoming = newer.endToEnd().fields.filter { !Self.describesStoredBytes($0.name) }
+    let names = Set(incoming.map { $0.name.lowercasedASCII() })
     var result = fields.filter { field in
       // Age belongs to the message that brought it, not to what is stored.
-      !field.name.equalsIgnoringASCIICase("age")
-        && !incoming.contains { $0.name.equalsIgnoringASCIICase(field.name) }
+      !field.name.equalsIgnoringASCIICase("age") && !names.contains(field.name.lowercasedASCII())
     }
     result += incoming
     return HTTPHeaders(result)

@@ -26,11 +26,18 @@ enum HTTPVary: Hashable, Sendable {
     self = .fields(names.count < 2 ? names : Array(Set(names)).sorted())
   }
 
-  /// The request's fields that the response varies on, as they are: what is kept with a stored response.
+  /// The request's fields that the response varies on: what is kept with a stored response. Those that may hold
+  /// a secret are kept as a digest, since a server chooses what is kept.
   func selectingHeaders(of request: HTTPHeaders) -> HTTPHeaders {
     guard case .fields(let names) = self, !names.isEmpty else { return [] }
-    return HTTPHeaders(
-      request.fields.filter { field in names.contains { $0.equalsIgnoringASCIICase(field.name) } })
+    var kept = request.fields.filter { field in
+      Self.isPlain(field.name.lowercasedASCII())
+        && names.contains { $0.equalsIgnoringASCIICase(field.name) }
+    }
+    for name in names where !Self.isPlain(name) {
+      if let value = Self.keptValue(of: name, in: request) { kept.append(.init(name: name, value: value)) }
+    }
+    return HTTPHeaders(kept)
   }
 
   /// Whether a request has the fields that were kept with a stored response, or lacks those that it lacked.
@@ -43,7 +50,7 @@ enum HTTPVary: Hashable, Sendable {
     return names.allSatisfy { name in
       // One program's requests mostly say the same to the letter.
       Self.hasSameSingleValue(name, request, stored)
-        || Self.normalizedValue(of: name, in: request) == Self.normalizedValue(of: name, in: stored)
+        || Self.keptValue(of: name, in: request) == Self.keptValue(of: name, in: stored)
     }
   }
 
@@ -68,8 +75,23 @@ enum HTTPVary: Hashable, Sendable {
     guard case .fields(let names) = self else { return "*" }
     return names.map { name in
       // A line break can stand in no field, and so divides them.
-      Self.normalizedValue(of: name, in: request).map { "\(name):\($0)" } ?? "\(name)"
+      Self.keptValue(of: name, in: request).map { "\(name):\($0)" } ?? "\(name)"
     }.joined(separator: "\n")
+  }
+
+  /// Whether a field, named in lower case, says what a client would like to have and nothing of who it is.
+  private static func isPlain(_ name: String) -> Bool {
+    name.hasPrefix("accept") || name.hasPrefix("sec-")
+      || ["user-agent", "origin", "referer", "range", "save-data", "dpr", "width", "viewport-width"].contains(name)
+  }
+
+  /// What stands before a digest, and in no value that can be sent.
+  private static let digestMark = "\u{1}"
+
+  /// A field's value in the form that is compared and kept, of a request or of what was kept of one.
+  private static func keptValue(of name: String, in headers: HTTPHeaders) -> String? {
+    guard let value = normalizedValue(of: name, in: headers) else { return nil }
+    return isPlain(name) || value.hasPrefix(digestMark) ? value : digestMark + EntryName(key: value).path
   }
 
   /// A field's value with all its lines together and all that makes no difference taken out; `nil` where

@@ -42,6 +42,15 @@ public struct AddressPolicy: Hashable, Sendable {
       length = count
     }
 
+    /// The same for the same range, whatever it was made from.
+    var description: String {
+      let kept = prefix.enumerated().map { index, byte in
+        let bits = min(max(0, length - index * 8), 8)
+        return byte & UInt8(truncatingIfNeeded: 0xFF00 >> bits)
+      }
+      return "\(kept.map(String.init).joined(separator: "."))/\(length)"
+    }
+
     func contains(_ address: NetworkAddress) -> Bool {
       address.bytes.count == prefix.count && NetworkAddress.has(address.bytes, prefix, length)
     }
@@ -85,7 +94,20 @@ public struct AddressPolicy: Hashable, Sendable {
     return kind
   }
 
-  /// What is put behind a cache's key for what was fetched under this policy: who may reach public addresses
-  /// only must not be shown what somebody else fetched from a private one.
-  var cachePartition: String { scope == .publicOnly ? "\npublic" : "" }
+  /// What is put behind a cache's key for what was fetched under this policy: whoever may reach less must not
+  /// be shown what somebody else fetched from further. Empty for ``default``, with whatever proxies.
+  var cachePartition: String {
+    var text =
+      switch scope {
+      case .asAsked: ""
+      case .unrestricted: "\nunrestricted"
+      case .publicOnly: "\npublic"
+      }
+    if let ports { text += "\nports \(ports.sorted().map(String.init).joined(separator: ","))" }
+    // With the scope `unrestricted` they change nothing.
+    if scope != .unrestricted, !allowedNetworks.isEmpty {
+      text += "\nwith \(Set(allowedNetworks.map(\.description)).sorted().joined(separator: ","))"
+    }
+    return text
+  }
 }

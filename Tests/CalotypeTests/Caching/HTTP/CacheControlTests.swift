@@ -122,3 +122,51 @@ import Testing
     #expect(CacheControl("max-stale=").maxStale == .malformed)
   }
 }
+
+@Suite struct UnclosedQuoteTests {
+  /// That no closing quote follows is remembered and not looked for again: with the same result.
+  @Test func listsAreSplitAsIfEachQuoteWereLookedFor() {
+    /// As the rule is written: each quote is looked for to the end.
+    func split(_ text: String) -> [String] {
+      let bytes = Array(text.utf8)
+      var members: [String] = [], start = 0, at = 0
+      while at <= bytes.count {
+        if at == bytes.count || bytes[at] == UInt8(ascii: ",") {
+          let member = String(decoding: bytes[start..<at], as: UTF8.self).trimmingOptionalWhitespace()
+          if !member.isEmpty { members.append(member) }
+          start = at + 1
+          at += 1
+        } else if bytes[at] == UInt8(ascii: "\""),
+          let end = bytes.withUnsafeBufferPointer({ HTTPFieldSyntax.endOfQuotedString($0, from: at) })
+        {
+          at = end
+        } else {
+          at += 1
+        }
+      }
+      return members
+    }
+    let signs = ["\"", "\\", ",", "a", " "]
+    var count = 1
+    for length in 0...6 {
+      defer { count *= 5 }
+      for number in 0..<count {
+        var (text, rest) = ("", number)
+        for _ in 0..<length {
+          text += signs[rest % 5]
+          rest /= 5
+        }
+        #expect(HTTPFieldSyntax.listMembers(text) == split(text), "\(text)")
+      }
+    }
+  }
+
+  /// A hundred thousand quotes: done at once, where each is not looked for to the end.
+  @Test(.timeLimit(.minutes(1))) func manyUnclosedQuotesHideNothing() {
+    let quotes = String(repeating: "\"\\", count: 200_000)
+    #expect(HTTPFieldSyntax.listMembers(quotes + ",no-store").last == "no-store")
+    for text in ["a=\(quotes),no-store", "\(quotes),no-store", "max-age=1,\(quotes), no-store"] {
+      #expect(CacheControl(["Cache-Control": text]).flags.contains(.noStore))
+    }
+  }
+}

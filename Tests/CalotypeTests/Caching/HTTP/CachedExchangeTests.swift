@@ -19,10 +19,12 @@ import Testing
 
   private func exchange(
     _ path: String = "/a", headers: HTTPHeaders = [], method: String = "GET",
-    mode: ImageRequest.CachePolicy = .default, policy: HTTPCachePolicy = .init()
+    mode: ImageRequest.CachePolicy = .default, policy: HTTPCachePolicy = .init(),
+    limit: Int = HTTPRequest.defaultMaximumResponseSize
   ) -> CachedExchange {
     CachedExchange(
-      request: HTTPRequest(method: method, url: url(path), headers: headers), mode: mode,
+      request: HTTPRequest(method: method, url: url(path), headers: headers, maximumResponseSize: limit),
+      mode: mode,
       rules: .init(policy: policy, cache: cache, clock: { [time] in time.now }))
   }
 
@@ -231,6 +233,94 @@ import Testing
     #expect(asked.headers["If-Range"] == nil)
     let outcome = try #require(second.received(answer(200, ["ETag": "\"2\""], "whole")).outcome)
     #expect(outcome.body == Data("whole".utf8))
+  }
+
+  /// Keeps the first 40,000 bytes of a picture whose length nobody has told.
+  private func keepBeginning() {
+    let exchange = exchange()
+    _ = exchange.begin()
+    let lost = HTTPTransportError(.connectionLost, url: url("/a"), message: "lost")
+    _ = exchange.failed(
+      lost, partial: answer(200, ["ETag": "\"1\""], String(repeating: "x", count: 40_000)))
+  }
+
+  /// Bytes of that picture behind others.
+  private func portion(_ start: Int, _ count: Int, of total: String = "*") -> CachedExchange.Received {
+    answer(
+      206, ["ETag": "\"1\"", "Content-Range": "bytes \(start)-\(start + count - 1)/\(total)"],
+      String(repeating: "y", count: count))
+  }
+
+  @Test func whatIsGoneOnWithIsHeldToTheLimit() throws {
+    keepBeginning()
+    let exchange = exchange(limit: 50_000)
+    #expect(try #require(exchange.begin().asked).headers["Range"] == "bytes=40000-")
+    guard case .failed(let error) = exchange.received(portion(40_000, 10_001)) else {
+      return #expect(Bool(false), "it went on")
+    }
+    #expect(error.code == .responseTooLarge)
+    #expect(cache.keys == [])
+  }
+
+  @Test func portionsThatCannotBeKeptAreNotAskedForAgain() throws {
+    keepBeginning()
+    cache.isFull.withLock { $0 = true }
+    let exchange = exchange()
+    _ = exchange.begin()
+    let asked = try #require(exchange.received(portion(40_000, 100, of: "65536")).asked)
+    #expect(asked.headers["Range"] == nil)
+  }
+
+  @Test func portionsWithoutEndEnd() throws {
+    keepBeginning()
+    let exchange = exchange()
+    var asked = try #require(exchange.begin().asked)
+    var count = 0
+    while asked.headers["Range"] == "bytes=\(40_000 + count)-", count < 1000 {
+      asked = try #require(exchange.received(portion(40_000 + count, 1)).asked)
+      count += 1
+    }
+    #expect(count == 257)
+    #expect(asked.headers["Range"] == nil)
+  }
+
+  /// A server that sends all of it although the rest was asked for, and is cut off.
+  @Test func aWholeThatIsCutIsNoPicture() throws {
+    for (length, isWhole) in [(65_536, true), (100, false)] {
+      keepBeginning()
+      let exchange = exchange()
+      _ = exchange.begin()
+      let headers: HTTPHeaders = ["ETag": "\"1\"", "Content-Range": "bytes 0-65535/65536"]
+      let step = exchange.received(answer(206, headers, String(repeating: "z", count: length)))
+      if isWhole {
+        #expect(try #require(step.outcome).body.count == length)
+      } else {
+        #expect(try #require(step.asked).headers["Range"] == nil)
+        #expect(cache.keys == [])
+      }
+    }
+  }
+
+  /// A server may say of the rest that it is as long as a number can be.
+  @Test func aLengthThatCannotBeIsNotBelieved() throws {
+    keepBeginning()
+    let exchange = exchange()
+    let request = try #require(exchange.begin().asked)
+    let progress = Lock<[ImageTask.Progress]>([])
+    let download = OriginalDownload(
+      request, of: exchange, onProgress: { news in progress.withLock { $0.append(news) } },
+      onCompletion: { _ in })
+    for coding in ["identity", ""] {
+      download.didReceive(
+        HTTPResponseHead(
+          url: url("/a"), status: 206,
+          headers: [
+            "ETag": "\"1\"", "Content-Encoding": coding, "Content-Length": "\(Int.max)",
+            "Content-Range": "bytes 40000-40099/*",
+          ]))
+    }
+    #expect(
+      progress.withLock { $0 } == Array(repeating: ImageTask.Progress(completed: 40_000, total: nil), count: 2))
   }
 
   @Test func aNewVersionInPlaceOfTheRestIsTheWhole() throws {

@@ -63,14 +63,40 @@ import Testing
 
   @Test func keepsWhatIsNeededLater() throws {
     let metadata = try #require(
-      storage(["Vary": "Foo", "X": "1"], request: ["foo": " 1,2", "Bar": "3"]).metadata)
+      storage(
+        ["Vary": "Accept", "X": "1"], request: ["accept": " 1,2", "Bar": "3"]
+      ).metadata)
     #expect(metadata.kind == .original)
     #expect(metadata.url == "http://example.test/a")
     #expect(metadata.requestTime == Self.now)
     #expect(metadata.responseTime == Self.now + 1)
-    #expect(metadata.requestHeaders == ["foo": " 1,2"])
+    #expect(metadata.requestHeaders == ["accept": " 1,2"])
     #expect(metadata.headers["X"] == "1")
     #expect(metadata.headers["Date"] == HTTPDate.format(Self.now + 1))
+  }
+
+  /// A server that varies on a secret does not get it written to the disk, and it still tells requests apart.
+  @Test func aSecretThatIsVariedOnIsKeptAsADigest() throws {
+    let secret: HTTPHeaders = ["Cookie": "sid=alice", "X-Api-Key": "geheim", "Accept": "image/*"]
+    let metadata = try #require(
+      storage(["Vary": "Cookie, Accept, X-Api-Key, X-Missing"], request: secret).metadata)
+    let vary = HTTPVary(metadata.headers)
+    let kept = metadata.requestHeaders
+    #expect(kept["Accept"] == "image/*")
+    #expect(kept.fields.count == 3)
+    for text in [kept.fields.map(\.value).joined(), vary.variantKey(for: secret)] {
+      #expect(!text.contains("alice") && !text.contains("geheim"))
+    }
+    #expect(vary.variantKey(for: secret) == vary.variantKey(for: kept))
+    #expect(vary.matches(secret, stored: kept))
+    for other: HTTPHeaders in [
+      ["Cookie": "sid=bob", "X-Api-Key": "geheim", "Accept": "image/*"],
+      ["Cookie": "sid=alice", "Accept": "image/*"],
+      ["Cookie": "sid=alice", "X-Api-Key": "geheim", "Accept": "image/*", "X-Missing": "1"],
+    ] {
+      #expect(!vary.matches(other, stored: kept))
+      #expect(vary.variantKey(for: other) != vary.variantKey(for: kept))
+    }
   }
 
   @Test func anIncompleteResponseIsKeptOnlyAsAPartThatCanBeGoneOnWith() throws {

@@ -259,6 +259,54 @@ import Testing
     #expect(fixture.server.requests.count == 1)
   }
 
+  /// Each policy has what it fetched to itself, but for the order and the spelling of the same.
+  @Test func policiesThatReachDifferentPlacesShareNothing() throws {
+    let local = try #require(AddressPolicy.Network("127.0.0.0/8"))
+    let other = try #require(AddressPolicy.Network("10.0.0.0/8"))
+    let policies = [
+      AddressPolicy.default, .untrusted, .init(scope: .unrestricted), .init(scope: .publicOnly),
+      .init(scope: .publicOnly, ports: [443]), .init(scope: .publicOnly, allowedNetworks: [local]),
+      .init(scope: .publicOnly, allowedNetworks: [local, other]), .init(allowedNetworks: [local]),
+      .init(ports: [80]),
+    ]
+    #expect(Set(policies.map(\.cachePartition)).count == policies.count)
+    #expect(AddressPolicy.default.cachePartition.isEmpty)
+    let spelled = try #require(AddressPolicy.Network("127.1.2.3/8"))
+    #expect(
+      AddressPolicy(allowedNetworks: [other, spelled, local]).cachePartition
+        == AddressPolicy(allowedNetworks: [local, other]).cachePartition)
+  }
+
+  @Test func whatAWiderPolicyFetchedIsNotShownToANarrowerOne() async throws {
+    let picture = try ServedPicture.png()
+    let fixture = try HTTPFixture { _ in .ok(picture, headers: [("Cache-Control", "max-age=600")]) }
+    let network = try #require(AddressPolicy.Network("127.0.0.0/8"))
+    let pipeline = fixture.pipeline(memory: true)
+    let size = TargetSize(width: 8, height: 8)
+    func outcome(_ policy: AddressPolicy) async -> String? {
+      let request = ImageRequest(url: fixture.url("/a"), targetSize: size, addressPolicy: policy)
+      return await pipeline.task(for: request).outcome.errorCode
+    }
+    #expect(await outcome(.init(scope: .publicOnly, allowedNetworks: [network])) == nil)
+    await pipeline.flush()
+    #expect(await outcome(.init(scope: .publicOnly)) == "address_refused")
+    #expect(await outcome(.untrusted) == "address_refused")
+    #expect(fixture.server.requests.count == 1)
+  }
+
+  /// A file keeps its version in its key whatever the policy, and is found again.
+  @Test func aFileIsKeptUnderEachPolicyThatMayReadIt() async throws {
+    let fixture = try HTTPFixture { _ in .status(404) }
+    let file = try fixture.folder.write(Data(try ServedPicture.png()), to: "picture.png")
+    let pipeline = fixture.pipeline(memory: true)
+    for policy in [AddressPolicy.default, .init(scope: .unrestricted), .init(ports: [80])] {
+      let request = ImageRequest(url: file, addressPolicy: policy)
+      for source in [ImageResponse.Source.local, .memory] {
+        #expect(try await pipeline.task(for: request).outcome.get().source == source, "\(policy)")
+      }
+    }
+  }
+
   /// A list may name a file as well as an address.
   @Test func aFileOfThisMachineIsRefused() async throws {
     let fixture = try HTTPFixture { _ in .status(404) }
