@@ -83,23 +83,6 @@ extension ImageRequest {
     return request
   }
 
-  /// The same request at another size.
-  package func resized(to targetSize: TargetSize) -> ImageRequest {
-    var request =
-      if let source = extrasBox?.value.source {
-        ImageRequest(
-          givenAs: url, source, targetSize: targetSize, processors: processors, priority: priority)
-      } else {
-        ImageRequest(
-          url: url, targetSize: targetSize, processors: processors, headers: headers, priority: priority)
-      }
-    request.cachePolicy = cachePolicy
-    request.storage = storage
-    request.freshness = freshness
-    request.extrasBox = extrasBox
-    return request
-  }
-
   // MARK: What the program gives itself
 
   /// Creates a request for a picture whose bytes the program has.

@@ -56,7 +56,7 @@ public struct ImageRequest: Sendable {
   /// The address.
   public let url: URL
   /// The size wanted; `nil` for the picture's own.
-  public let targetSize: TargetSize?
+  public private(set) var targetSize: TargetSize?
   /// Applied in order to the picture at its target size.
   public let processors: [any ImageProcessing]
   /// Whether only the first frame is wanted of an animation.
@@ -144,6 +144,17 @@ public struct ImageRequest: Sendable {
     extrasBox = ExtrasBox(Extras(source: source))
   }
 
+  /// The same request at another size.
+  package func resized(to targetSize: TargetSize) -> ImageRequest {
+    // A copy, so that nothing that a request has can be left behind: among it is what it may reach.
+    var copy = self
+    copy.targetSize = targetSize
+    copy.cacheKey = ImageCacheKey(
+      address: cacheKey.address,
+      variant: Self.variant(targetSize: targetSize, processors: processors, isStill: isStill, isDeep: isDeep))
+    return copy
+  }
+
   /// The same with the pipeline's policy where it has none of its own.
   func withDefault(_ policy: AddressPolicy?) -> ImageRequest {
     guard let policy, addressPolicy == nil else { return self }
@@ -154,6 +165,18 @@ public struct ImageRequest: Sendable {
         address: Self.addressKey(for: url, headers: headers, addressPolicy: policy), variant: cacheKey.variant
       )
     }
+    return copy
+  }
+
+  /// The same filed apart in the caches by credentials that are not its own.
+  ///
+  /// - Parameter credentials: What the address's key ends with then; empty where there are none.
+  func filed(by credentials: String) -> ImageRequest {
+    guard !credentials.isEmpty, !cacheKey.address.hasSuffix(credentials), localSource == nil else {
+      return self
+    }
+    var copy = self
+    copy.cacheKey = ImageCacheKey(address: cacheKey.address + credentials, variant: cacheKey.variant)
     return copy
   }
 }

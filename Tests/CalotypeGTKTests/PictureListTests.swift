@@ -150,6 +150,24 @@ final class PictureListTests: DesktopTestCase {
     }
   }
 
+  func testRowsWhoseLoadsWereCancelledAreAskedForAgain() throws {
+    try onMain {
+      let isHeld = Lock(true)
+      var options = PictureListOptions()
+      options.prefetchDistance = 0
+      let gallery = try Gallery(count: 100, options: options) { number in
+        isHeld.withLock { $0 } ? .hang : picture(number)
+      }
+      try pump("the requests") { gallery.list.loadingCount == gallery.visible.count }
+      isHeld.withLock { $0 = false }
+      gallery.pipeline.cancelAll()
+      try gallery.window.frames(3)
+      XCTAssertEqual(gallery.list.loadingCount, 0)
+      gallery.list.scrollOffset = 1
+      try gallery.waitForVisible()
+    }
+  }
+
   /// Whoever else waits for the pipeline must not wait for a list that nobody sees any more.
   func testAListThatIsHiddenInAFlingHoldsNobodyBack() throws {
     try onMain {

@@ -109,6 +109,26 @@ final class RemotePictureTests: DesktopTestCase {
     }
   }
 
+  /// As when a program cancels all that its pipeline loads.
+  func testWhatWasCancelledIsAskedForWhenItIsBackOnScreen() throws {
+    try onMain {
+      let requests = Lock(0)
+      let frame = try Frame { _ in
+        requests.withLock { count in
+          count += 1
+          return count == 1 ? .hang : png(200, 30, 40)
+        }
+      }
+      try pump("the request") { frame.server.requests.count == 1 }
+      frame.pipeline.cancelAll()
+      try frame.window.frames(3)
+      gtk_widget_set_visible(frame.picture.widget, 0)
+      try frame.window.frames(2)
+      gtk_widget_set_visible(frame.picture.widget, 1)
+      try pump("the picture") { frame.hasPicture }
+    }
+  }
+
   /// P9 and O10.
   func testALatePictureNeverShowsAndALetGoOneIsCancelled() throws {
     try onMain {

@@ -42,8 +42,10 @@ public final class RowLoader<Row: Hashable & Sendable> {
 
   private struct Binding {
     var request: ImageRequest
-    /// Tells this binding from the row's earlier ones.
-    var token: UInt64
+    /// Tells when it was bound: the last bound has the greatest.
+    var order: UInt64
+    /// Tells what comes of its load from what comes of earlier ones; 0 until it is asked for.
+    var load: UInt64 = 0
     var task: ImageTask?
     var picture = RowPicture.placeholder
 
@@ -63,10 +65,18 @@ public final class RowLoader<Row: Hashable & Sendable> {
         false
       }
     }
+
+    /// Whether its load was cancelled before it had a picture.
+    var wasGivenUp: Bool {
+      guard load != 0, !hasPicture, !hasFailed else { return false }
+      // The news of the end may still be on its way here.
+      if case .failure(let error) = task?.result { return error.isCancelled }
+      return task == nil
+    }
   }
 
   private var bindings: [Row: Binding] = [:]
-  private var lastToken: UInt64 = 0
+  private(set) var lastNumber: UInt64 = 0
   private let onUpdate: Update
 
   /// Creates a loader.
@@ -100,11 +110,11 @@ public final class RowLoader<Row: Hashable & Sendable> {
     }
     if let binding = bindings[row], binding.request.cacheKey == request.cacheKey, !binding.hasFailed {
       binding.task?.priority = request.priority
-      return binding.picture
+      return binding.wasGivenUp && !isSuspended ? askAgain(for: row, request) : binding.picture
     }
     bindings.removeValue(forKey: row)?.task?.cancel()
-    lastToken += 1
-    var binding = Binding(request: request, token: lastToken)
+    lastNumber += 1
+    var binding = Binding(request: request, order: lastNumber)
     let image = pipeline.cachedImage(for: request)
     if let image {
       binding.picture = .image(image, source: .memory)
@@ -117,6 +127,18 @@ public final class RowLoader<Row: Hashable & Sendable> {
     // What is shown although it is stale is asked about all the same.
     if image?.isFresh != true, !isSuspended { ask(for: row) }
     return binding.picture
+  }
+
+  /// Asks for a row's picture anew; what it shows instead of it stays until then.
+  private func askAgain(for row: Row, _ request: ImageRequest) -> RowPicture {
+    bindings[row]?.task = nil
+    bindings[row]?.request = request
+    if let image = pipeline.cachedImage(for: request) {
+      bindings[row]?.picture = .image(image, source: .memory)
+      if image.isFresh { return picture(of: row) }
+    }
+    ask(for: row)
+    return picture(of: row)
   }
 
   /// Says that a row shows nothing any more. Its load ends unless another row wants it.
@@ -135,6 +157,10 @@ public final class RowLoader<Row: Hashable & Sendable> {
   /// What a row shows now.
   public func picture(of row: Row) -> RowPicture { bindings[row]?.picture ?? .placeholder }
 
+  /// Whether a row's load was cancelled before its picture was here, for want of memory or by the pipeline: then the
+  /// row is asked for when it is bound again.
+  package func wasGivenUp(_ row: Row) -> Bool { bindings[row]?.wasGivenUp ?? false }
+
   /// How many rows wait for a picture that has been asked for.
   public var loadingCount: Int { bindings.values.count { $0.task != nil } }
 
@@ -152,30 +178,39 @@ public final class RowLoader<Row: Hashable & Sendable> {
 
   private func askForWaiting() {
     let waiting = bindings.filter {
-      $0.value.task == nil && !$0.value.hasFailed && !$0.value.hasPicture
+      $0.value.wasGivenUp || $0.value.task == nil && !$0.value.hasFailed && !$0.value.hasPicture
     }
-    for (row, _) in waiting.sorted(by: { $0.value.token > $1.value.token }) { ask(for: row) }
+    for (row, _) in waiting.sorted(by: { $0.value.order > $1.value.order }) {
+      bindings[row]?.task = nil
+      ask(for: row)
+    }
   }
 
   private func ask(for row: Row) {
     guard let binding = bindings[row], binding.task == nil else { return }
-    let token = binding.token
+    lastNumber += 1
+    let load = lastNumber
     let task = pipeline.task(for: binding.request)
+    bindings[row]?.load = load
     bindings[row]?.task = task
     task.observe { [weak self] event in
       // Progress is for waiting boxes, not for rows; it would only keep the main thread busy.
       if case .progress = event { return }
       DispatchQueue.main.async {
-        MainActor.assumeIsolated { self?.take(event, for: row, token: token) }
+        MainActor.assumeIsolated { self?.take(event, for: row, of: load) }
       }
     }
   }
 
-  private func take(_ event: ImageTask.Event, for row: Row, token: UInt64) {
-    guard let binding = bindings[row], binding.token == token else { return }
+  /// Takes what a load tells.
+  func take(_ event: ImageTask.Event, for row: Row, of load: UInt64) {
+    guard let binding = bindings[row], binding.load == load else { return }
     switch event {
     case .progress: return
-    case .preview(let response): show(.image(response.container, source: response.source), in: row)
+    case .preview(let response):
+      // Of one that was made while the load ended, the end may have been told first.
+      guard binding.task != nil else { return }
+      show(.image(response.container, source: response.source), in: row)
     case .refreshed(let response): show(.image(response.container, source: response.source), in: row)
     case .finished(let result):
       bindings[row]?.task = nil

@@ -129,8 +129,9 @@ public final class DownloadOperation: AsynchronousOperation, @unchecked Sendable
   }
 
   public override func execute() {
-    let httpRequest = HTTPRequest(
+    var httpRequest = HTTPRequest(
       url: request.url, headers: request.headers, priority: .init(queuePriority))
+    httpRequest.addressPolicy = request.addressPolicy
     let receiver = DataReceiver(
       request: httpRequest,
       onResponse: { [self] in didReceive($0) },

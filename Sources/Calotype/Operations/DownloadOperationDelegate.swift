@@ -107,8 +107,9 @@ final class DownloadMailbox: @unchecked Sendable {
         state.isClosed = news.end != nil
         return (news, state.delegate)
       }
-      guard let news, let delegate else { return }
-      tell(delegate, news, operation)
+      guard let news else { return }
+      // Where the delegate is gone there may be another by the time of the next news.
+      if let delegate { tell(delegate, news, operation) }
     }
   }
 

@@ -442,7 +442,9 @@ public final class PictureList: WidgetPeer {
   }
 
   private func ask(_ cell: ListCell) {
-    guard let request = cell.request, !cell.isAsked || cell.isLowered else { return }
+    guard let request = cell.request,
+      !cell.isAsked || cell.isLowered || loader?.wasGivenUp(cell.number) == true
+    else { return }
     cell.isAsked = true
     cell.isLowered = false
     let picture = loader?.bind(cell.number, to: request) ?? .placeholder
@@ -451,7 +453,7 @@ public final class PictureList: WidgetPeer {
 
   private func leave(_ cell: ListCell) {
     if cell.isAsked, options.leaving == .lower, let request = cell.request,
-      loader?.picture(of: cell.number).isPlaceholder == true
+      loader?.picture(of: cell.number).isPlaceholder == true, loader?.wasGivenUp(cell.number) != true
     {
       if !cell.isLowered {
         cell.isLowered = true

@@ -31,6 +31,11 @@ final class PictureLoading {
     update()
   }
 
+  /// Whether a request is under way or has been answered.
+  private func isAsked(_ request: ImageRequest) -> Bool {
+    asked?.cacheKey == request.cacheKey && loader?.wasGivenUp(0) != true
+  }
+
   /// The widget has another size.
   func sizeChanged() { update() }
 
@@ -49,7 +54,7 @@ final class PictureLoading {
   /// frame later, when it is known that the widget stays.
   private func update() {
     guard gtk_widget_get_mapped(owner.widget) != 0, let request = effectiveRequest else { return }
-    guard asked?.cacheKey != request.cacheKey else { return }
+    guard !isAsked(request) else { return }
     if let image = pipeline.cachedImage(for: request) {
       ask(request)
       owner.show(.image(image, source: .memory))
@@ -71,7 +76,7 @@ final class PictureLoading {
   private func askNow() {
     isWaitingForFrame = false
     guard gtk_widget_get_mapped(owner.widget) != 0, let request = effectiveRequest,
-      asked?.cacheKey != request.cacheKey
+      !isAsked(request)
     else { return }
     let picture = ask(request)
     owner.describe()

@@ -165,6 +165,58 @@ private final class FakeScreen {
     await fixture.pipeline.flush()
   }
 
+  @Test(arguments: [false, true])
+  func aRowWhoseLoadWasCancelledIsAskedForWhenItIsBoundAgain(byThePipeline: Bool) async {
+    let fixture = PipelineFixture { _ in .hold }
+    let screen = FakeScreen(fixture.pipeline)
+    screen.show("/1", in: 0)
+    await fixture.transport.waitForRequests(1)
+    if byThePipeline { fixture.pipeline.cancelAll() } else { screen.loader.handleMemoryWarning() }
+    // In the same turn, before the row has been told.
+    screen.show("/1", in: 0)
+    await fixture.transport.waitForRequests(2)
+    #expect(screen.loader.loadingCount == 1)
+    fixture.transport.release("/1", with: .respond(body: Data([1])))
+    await screen.wait { screen.red(0) == 1 }
+    #expect(screen.loader.loadingCount == 0)
+    screen.show("/1", in: 0)
+    #expect(fixture.transport.requests.count == 2)
+  }
+
+  @Test func aRowThatWaitsWhileItsLoaderIsSuspendedIsNotAskedForTwice() async {
+    let fixture = PipelineFixture { _ in .hold }
+    let screen = FakeScreen(fixture.pipeline)
+    screen.show("/1", in: 0)
+    await fixture.transport.waitForRequests(1)
+    screen.loader.isSuspended = true
+    screen.loader.handleMemoryWarning()
+    screen.show("/1", in: 0)
+    #expect(screen.loader.loadingCount == 0)
+    screen.loader.isSuspended = false
+    await fixture.transport.waitForRequests(2)
+    // Nor is it lost where its load is cancelled and the row has not been told yet.
+    fixture.pipeline.cancelAll()
+    screen.loader.isSuspended = true
+    screen.loader.isSuspended = false
+    await fixture.transport.waitForRequests(3)
+    fixture.transport.release("/1", with: .respond(body: Data([1])))
+    await screen.wait { screen.red(0) == 1 }
+    #expect(fixture.transport.requests.count == 3)
+  }
+
+  @Test func aPreviewThatComesBehindThePictureIsNotShown() async throws {
+    let fixture = PipelineFixture(Self.numbered)
+    let screen = FakeScreen(fixture.pipeline)
+    screen.show("/7", in: 0)
+    await screen.wait { screen.red(0) == 7 }
+    let preview = try StubDecoder().decode(Data([1]), options: .init(), cancellation: CancellationFlag())
+    let load = screen.loader.lastNumber
+    screen.loader.take(.preview(ImageResponse(container: preview, source: .network)), for: 0, of: load)
+    #expect(screen.red(0) == 7)
+    screen.loader.take(.refreshed(ImageResponse(container: preview, source: .network)), for: 0, of: load)
+    #expect(screen.red(0) == 1)
+  }
+
   @Test func aLoaderThatIsLetGoCancelsAndTellsNobody() async {
     let fixture = PipelineFixture { _ in .hold }
     var screen: FakeScreen? = FakeScreen(fixture.pipeline)

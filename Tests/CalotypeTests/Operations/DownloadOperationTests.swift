@@ -104,6 +104,42 @@ private final class RecordingDelegate: DownloadOperationDelegate, @unchecked Sen
     #expect(download.isFinished)
   }
 
+  @Test func reachesOnlyWhatItsRequestMayReach() async throws {
+    let server = try ScriptedServer { _ in .ok([1]) }
+    let request = ImageRequest(url: server.url("/"), addressPolicy: .untrusted)
+    for download in [
+      DownloadOperation(request: request, transport: transport, decoder: StubDecoder()),
+      DownloadOperation(downloading: request, transport: transport),
+    ] {
+      queue.addOperation(download)
+      await queue.drained()
+      #expect(throws: ImagePipeline.Error.self) { try download.result?.get() }
+      if case .failure(let error) = download.result { #expect(error.code == "address_refused") }
+    }
+    #expect(server.requests.isEmpty)
+  }
+
+  @Test func aDelegateHearsOfTheEndThoughTheOneBeforeItIsGone() async throws {
+    let mailbox = DownloadMailbox()
+    let download = operation(url("/"))
+    let calls = OperationQueue()
+    calls.maxConcurrentOperationCount = 1
+    mailbox.queue = calls
+    calls.isSuspended = true
+    var first: RecordingDelegate? = RecordingDelegate()
+    mailbox.delegate = first
+    mailbox.post(from: download) { $0.progress = (1, nil) }
+    first = nil
+    calls.isSuspended = false
+    await calls.drained()
+    let second = RecordingDelegate()
+    mailbox.delegate = second
+    mailbox.post(from: download) { $0.progress = (2, nil) }
+    mailbox.post(from: download) { $0.end = .success(nil) }
+    await calls.drained()
+    #expect(second.progress.map(\.0) == [2])
+  }
+
   @Test func tellsItsDelegateOnAQueueOfItsChoiceOneCallAtATime() async throws {
     let server = try ScriptedServer { _ in .chunked([[1], [2], [3], [4]], pauseMilliseconds: 5) }
     let delegate = RecordingDelegate()
