@@ -132,3 +132,16 @@ extension ImageRequest {
     return result + path
   }
 }
+
+extension HTTPHeaders {
+  /// What tells the prints that are shown to whoever has these headers from those of others; empty where no field
+  /// may hold a secret. The secrets themselves are not in it.
+  var credentialsKey: String {
+    let names = namesOfPossibleSecrets
+    guard !names.isEmpty else { return "" }
+    let secrets = fields.map { ($0.name.lowercased(), $0.value) }.filter { names.contains($0.0) }
+    let text = secrets.map { "\($0):\($1)" }.sorted().joined(separator: "\n")
+    // A line break cannot stand in an address.
+    return "\nfor \(EntryName(key: text).path)"
+  }
+}

@@ -52,6 +52,8 @@ public final class ImageTask: Sendable {
     var latest: Progress?
     /// Whether the server is asked behind the answer, so that there may be more to tell.
     var isFollowed = false
+    /// How many are telling somebody of the end: what follows it is told when they have done so.
+    var tellers: Int32 = 0
     /// What asking has brought, where that was known before the answer itself had been told.
     var earlyFollowing: Box<ImageResponse?>?
     var observers: [Observer] = []
@@ -164,15 +166,19 @@ public final class ImageTask: Sendable {
           continuation.yield(.preview(ImageResponse(container: picture, source: .placeholder)))
         }
       }
-      let (ending, isOver) = state.withLock { state in
-        let isOver = state.ending != nil && !state.isFollowed
-        if !isOver { state.observers.append(.events(continuation)) }
-        return (state.ending, isOver)
+      let isAtEnd = state.withLock { state in
+        // With the lock held, so that what follows the end comes behind it.
+        if let ending = state.ending { continuation.yield(.finished(ending.value)) }
+        if state.ending == nil || state.isFollowed {
+          state.observers.append(.events(continuation))
+        } else {
+          continuation.finish()
+        }
+        return state.ending != nil
       }
       hasListeners.store(true, ordering: .relaxed)
       hasEventListeners.store(true, ordering: .relaxed)
-      if let ending { continuation.yield(.finished(ending.value)) } else { pipeline?.listenerCame(to: self) }
-      if isOver { continuation.finish() }
+      if !isAtEnd { pipeline?.listenerCame(to: self) }
     }
   }
 
@@ -206,15 +212,22 @@ public final class ImageTask: Sendable {
   }
 
   /// Calls a closure for everything that happens from now on, the end included, from whichever thread it
-  /// happens on. It must not block.
+  /// happens on. It must not block. A preview that is made while the task ends may be told after the end.
   package func observe(_ body: @escaping @Sendable (Event) -> Void) {
-    let ending = state.withLock { state in
+    let (ending, isFollowed) = state.withLock { state in
       if state.ending == nil || state.isFollowed { state.observers.append(.handler(body)) }
-      return state.ending
+      let isFollowed = state.ending != nil && state.isFollowed
+      if isFollowed { state.tellers += 1 }
+      return (state.ending, isFollowed)
     }
     hasListeners.store(true, ordering: .relaxed)
     hasEventListeners.store(true, ordering: .relaxed)
-    if let ending { body(.finished(ending.value)) } else { pipeline?.listenerCame(to: self) }
+    guard let ending else {
+      pipeline?.listenerCame(to: self)
+      return
+    }
+    body(.finished(ending.value))
+    if isFollowed { endWasTold() }
   }
 
   /// Ends the task and tells everyone who waits; of no effect on a task that has ended. Returns whether
@@ -227,53 +240,72 @@ public final class ImageTask: Sendable {
   }
 
   private func finish(with ending: Ending, isFollowed: Bool) -> Bool {
-    let told = state.withLock { state -> (observers: [Observer], following: Box<ImageResponse?>?)? in
+    let told = state.withLock { state -> [Observer]? in
       guard state.ending == nil else { return nil }
       state.ending = ending
-      let following = state.earlyFollowing
-      state.earlyFollowing = nil
-      state.isFollowed = isFollowed && following == nil
-      defer { state.observers = state.isFollowed ? state.observers.filter(\.isAboutEvents) : [] }
-      return (state.observers, following)
+      state.isFollowed = isFollowed
+      if isFollowed { state.tellers += 1 } else { state.earlyFollowing = nil }
+      // Streams are told with the lock held, so that what follows the end comes behind it.
+      for case .events(let continuation) in state.observers {
+        continuation.yield(.finished(ending.value))
+        if !isFollowed { continuation.finish() }
+      }
+      defer { state.observers = isFollowed ? state.observers.filter(\.isAboutEvents) : [] }
+      return state.observers
     }
-    guard let (observers, following) = told else { return false }
-    for observer in observers {
+    guard let told else { return false }
+    for observer in told {
       switch observer {
       case .completion(let body): body(ending.value)
       case .continuation(let continuation): continuation.resume(returning: ending)
       case .progress(let continuation): continuation.finish()
-      case .events(let continuation):
-        continuation.yield(.finished(ending.value))
-        if let response = following?.value { continuation.yield(.refreshed(response)) }
-        if !isFollowed || following != nil { continuation.finish() }
-      case .handler(let body):
-        body(.finished(ending.value))
-        if let response = following?.value { body(.refreshed(response)) }
+      case .events: break
+      case .handler(let body): body(.finished(ending.value))
       }
     }
+    if isFollowed { endWasTold() }
     return true
+  }
+
+  /// Called by whoever has told of an end that something follows: what that is may be here by now.
+  private func endWasTold() {
+    let (handlers, response) = state.withLock { state -> ([@Sendable (Event) -> Void], ImageResponse?) in
+      state.tellers -= 1
+      guard state.tellers == 0, let following = state.earlyFollowing else { return ([], nil) }
+      state.earlyFollowing = nil
+      return (endFollowing(with: following.value, &state), following.value)
+    }
+    if let response { for handler in handlers { handler(.refreshed(response)) } }
   }
 
   /// Tells what asking behind a stale answer has brought: another picture, or `nil` for none.
   func follow(with response: ImageResponse?) {
-    let observers = state.withLock { state -> [Observer] in
-      guard state.ending != nil else {
+    let handlers = state.withLock { state -> [@Sendable (Event) -> Void] in
+      guard state.ending != nil, state.tellers == 0 else {
         // The server was faster than the thread that tells of the stale answer: those who wait for that one are
         // not to be let go.
         state.earlyFollowing = Box(response)
         return []
       }
-      state.isFollowed = false
-      defer { state.observers = [] }
-      return state.observers
+      return endFollowing(with: response, &state)
     }
-    for observer in observers {
+    if let response { for handler in handlers { handler(.refreshed(response)) } }
+  }
+
+  /// Tells the streams what has followed the end. Returns the handlers, which are to be told outside of the lock.
+  private func endFollowing(
+    with response: ImageResponse?, _ state: inout State
+  ) -> [@Sendable (Event) -> Void] {
+    state.isFollowed = false
+    defer { state.observers = [] }
+    return state.observers.compactMap { observer in
       switch observer {
       case .events(let continuation):
         if let response { continuation.yield(.refreshed(response)) }
         continuation.finish()
-      case .handler(let body): if let response { body(.refreshed(response)) }
-      case .completion, .continuation, .progress: break
+        return nil
+      case .handler(let body): return body
+      case .completion, .continuation, .progress: return nil
       }
     }
   }

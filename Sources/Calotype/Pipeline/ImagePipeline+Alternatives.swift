@@ -34,9 +34,11 @@ extension ImageRequest {
     /// Whether there is no further one.
     var isAtEnd: Bool { rest.isEmpty }
 
-    /// What to say once everything has failed.
+    /// What to say once everything has failed, or it was cancelled.
     var error: ImagePipeline.Error? {
-      guard let first = failures.first else { return nil }
+      guard let first = failures.first, let last = failures.last else { return nil }
+      // A cancel is no answer of an address.
+      if last.isCancelled { return last }
       return ImagePipeline.Error(
         url: first.url, stage: first.stage, cause: first.cause, alternatives: Array(failures.dropFirst()))
     }
@@ -68,7 +70,7 @@ extension ImagePipeline {
   /// Goes on with a task whose load has failed: with another address, else with its fallback.
   func tryAlternative(to error: Error, for task: ImageTask) {
     guard !task.hasEnded, var attempts = task.attempts else { return }
-    let next = attempts.next(after: error)
+    let next = attempts.next(after: error).map(completed)
     task.attempts = attempts
     if let next {
       let seen = endedLoads.load(ordering: .acquiring)
@@ -94,7 +96,7 @@ extension ImagePipeline {
     end(task, with: .success(response))
   }
 
-  private func end(_ task: ImageTask, with result: Result<ImageResponse, Error>) {
+  func end(_ task: ImageTask, with result: Result<ImageResponse, Error>) {
     if task.finish(result) {
       currentDelegate?.imagePipeline(self, task: task, didReceive: .finished(result))
     }
@@ -108,7 +110,7 @@ extension ImagePipeline {
     var failure: Error?
     while let next = attempts.next(after: failure) {
       do throws(Error) {
-        let response = try await ownData(for: next)
+        let response = try await ownData(for: completed(next))
         // Elsewhere there may be a picture.
         let isPicture = ImageFormat.detect(response.data) != nil
         if isPicture || attempts.isAtEnd { return response }

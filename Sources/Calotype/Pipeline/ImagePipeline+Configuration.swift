@@ -68,7 +68,8 @@ extension ImagePipeline {
     public var secretHeaders: Set<String> = []
     /// The most bytes that an original may have, 64 MB by default.
     public var maximumOriginalSize = HTTPRequest.defaultMaximumResponseSize
-    /// Headers sent with every download, where the request does not set them itself.
+    /// Headers sent with every download, where the request does not set them itself. Prints are filed apart in the caches
+    /// by those that may hold a secret: all but Accept, Accept-Language and User-Agent.
     public var headers: HTTPHeaders = [
       "User-Agent": "Calotype/\(CalotypeVersion.string)", "Accept": "image/*,*/*;q=0.8",
     ]

@@ -7,7 +7,7 @@ extension ImagePipeline {
   /// here: `nil` where there is none.
   public func previewImage(for request: ImageRequest) -> ImageContainer? {
     guard let memory = configuration.memoryCache else { return nil }
-    let request = request.withDefault(configuration.addressPolicy)
+    let request = completed(request)
     let known = printIndex.withLock { $0.prints(of: request.cacheKey.address) }
     guard !known.isEmpty else { return nil }
     let identifiers = request.processors.map(\.identifier)

@@ -9,7 +9,7 @@ extension ImagePipeline {
   /// - Parameter looksInMemory: Whether a print in the memory cache answers. It does not where the print is
   ///   wanted on disk.
   func start(_ request: ImageRequest, looksInMemory: Bool = true) -> ImageTask {
-    let request = request.withDefault(configuration.addressPolicy)
+    let request = completed(request)
     let readsStored = request.cachePolicy.readsStored && looksInMemory
     let seen = endedLoads.load(ordering: .acquiring)
     if readsStored, let image = answerInMemory(for: request) {
@@ -22,14 +22,16 @@ extension ImagePipeline {
       let error = Error(
         url: request.url, stage: .request,
         cause: .decoding(.invalidTargetSize(width: target.width, height: target.height)))
-      return ImageTask(request: request, result: .failure(error))
+      let task = ImageTask(request: request, result: .failure(error))
+      currentDelegate?.imagePipeline(self, task: task, didReceive: .finished(.failure(error)))
+      return task
     }
     watchMemory()
     let box = Box(request)
     let task = ImageTask(request: box, pipeline: self, startTime: monotonicNanoseconds())
     guard request.extrasBox == nil else {
       var attempts = ImageRequest.Attempts(request, sparesData: sparesData)
-      let first = attempts.next(after: nil) ?? request
+      let first = attempts.next(after: nil).map(completed) ?? request
       task.attempts = attempts
       attach(task, to: Box(first), seen: seen, readsStored: readsStored)
       return task
@@ -75,8 +77,8 @@ extension ImagePipeline {
       case .lookAgain(let ended):
         seen = ended
         if let image = answerInMemory(for: request) {
-          task.finish(.success(task.response(ImageResponse(container: image, source: .memory), to: request)))
-          return
+          let response = ImageResponse(container: image, source: .memory)
+          return end(task, with: .success(task.response(response, to: request)))
         }
       }
     }
@@ -109,12 +111,12 @@ extension ImagePipeline {
 
   /// Makes a print load wait for its original's load, which is begun where there is none.
   private func awaitOriginal(of load: PrintLoad, isOnWorkThread: Bool = false) {
-    let begun = core.withLock { core -> OriginalLoad? in
+    let joining = core.withLock { core -> Joining in
       load.item = nil
-      guard !load.hasEnded else { return nil }
+      guard !load.hasEnded else { return .waits }
       return join(load, load.requestBox, in: &core)
     }
-    proceed(with: begun, waiter: load, isOnWorkThread: isOnWorkThread)
+    proceed(joining, waiter: load, isOnWorkThread: isOnWorkThread)
   }
 
   // MARK: Prints on disk
@@ -126,7 +128,8 @@ extension ImagePipeline {
     let policy = httpPolicy(freshness: load.key.freshness)
     let now = wallClockSeconds()
     let freshUntil = policy.freshUntil(entry.metadata, now: now)
-    guard load.key.policy != .noCache, freshUntil > now || load.key.policy.takesStale else {
+    let isBehind = freshUntil <= now && isAskedBehindStoredPrint(load)
+    guard load.key.policy != .noCache, freshUntil > now || load.key.policy.takesStale || isBehind else {
       core.withLock { _ in load.unconfirmed = Box(entry) }
       return false
     }
@@ -134,7 +137,7 @@ extension ImagePipeline {
     container.freshUntil = freshUntil
     finish(
       load, with: .success((container, nil)), source: .disk, isStale: freshUntil <= now,
-      age: policy.age(of: entry.metadata, now: now))
+      age: policy.age(of: entry.metadata, now: now), askingBehind: isBehind ? entry.metadata : nil)
     return true
   }
 
@@ -221,45 +224,47 @@ extension ImagePipeline {
   // MARK: Delivering
 
   /// Ends a print load: into the memory cache, out of the table, to every task, then to disk.
+  ///
+  /// - Parameter stored: What is known of a stale print from the disk, where the server is to be asked behind it.
   func finish(
     _ load: PrintLoad, with result: Result<(ImageContainer, Original?), Error>, source: ImageResponse.Source,
-    isStale: Bool = false, age: Double? = nil, timing: PrintTiming = .init()
+    isStale: Bool = false, age: Double? = nil, timing: PrintTiming = .init(),
+    askingBehind stored: DataCacheMetadata? = nil
   ) {
     let storage = core.withLock { _ in load.storage }
     let stores = load.key.policy != .noStore
     var result = result
     var isStale = isStale
     var age = age
-    var isFollowed = false
+    var stale: Original?
     if case .success((var container, let original)) = result {
       if let original {
         container.freshUntil = original.outcome.freshUntil
         isStale = original.outcome.isStale
         age = original.outcome.age
-        isFollowed = original.outcome.wantsRevalidation
+        if original.outcome.wantsRevalidation { stale = original }
         result = .success((container, original))
       }
       if stores, storage.contains(.memory), original?.outcome.isOfAnotherVersion != true {
-        configuration.memoryCache?.store(container, for: load.key.print)
-        if configuration.memoryCache != nil {
-          printIndex.withLock { $0.note(container, load.key.print, PrintShape(load.request)) }
-        }
+        remember(container, of: load)
       }
     }
-    let tasks = core.withLock { core -> ShortList<ImageTask>? in
+    let end = core.withLock { core -> (tasks: ShortList<ImageTask>, following: Following)? in
       guard !load.hasEnded else { return nil }
       load.hasEnded = true
       load.item = nil
       core.remove(load)
       core.storesUnderWay += 1
       endedLoads.add(1, ordering: .releasing)
-      if isFollowed { load.original?.followers.append(.init(load: load, tasks: load.tasks)) }
+      let following = stale.map { follow($0, with: load) } ?? .nothing
       defer { load.tasks = .init() }
-      return load.tasks
+      return (load.tasks, following)
     }
-    guard let tasks else { return }
+    guard let (tasks, following) = end else { return }
     deliver(
-      result, of: load, source: source, isStale: isStale, age: age, timing, isFollowed: isFollowed, to: tasks)
+      result, of: load, source: source, isStale: isStale, age: age, timing,
+      isFollowed: following.isComing || stored != nil,
+      to: tasks)
     if case .success((let container, let original?)) = result, stores {
       let start = monotonicNanoseconds()
       storeOriginal(
@@ -271,7 +276,18 @@ extension ImagePipeline {
         delegate.imagePipeline(self, for: load.request, didReceive: .stored(seconds: seconds))
       }
     }
+    if case .arrived(let original) = following {
+      refresh(.init(load: load, tasks: tasks), with: original, isChanged: original.source == .network)
+    }
+    if let stored { ask(behind: stored, for: .init(load: load, tasks: tasks)) }
     leaveOriginal(load, endsStore: true)
+  }
+
+  /// Puts a print into the memory cache.
+  func remember(_ container: ImageContainer, of load: PrintLoad) {
+    guard let memory = configuration.memoryCache else { return }
+    memory.store(container, for: load.key.print)
+    printIndex.withLock { $0.note(container, load.key.print, PrintShape(load.request)) }
   }
 
   private func deliver(
@@ -301,15 +317,15 @@ extension ImagePipeline {
   /// - Parameter completion: Told of the end, once, from any thread.
   func start(_ load: DataLoad, _ completion: @escaping @Sendable (Result<Original, Error>) -> Void) {
     watchMemory()
-    let begun = core.withLock { core -> OriginalLoad?? in
-      guard !load.hasEnded else { return .none }
+    let joining = core.withLock { core -> Joining? in
+      guard !load.hasEnded else { return nil }
       load.completion = completion
-      return .some(join(load, Box(load.request), in: &core))
+      return join(load, Box(load.request), in: &core)
     }
-    guard let begun else {
+    guard let joining else {
       return completion(.failure(Error(url: load.request.url, stage: .request, cause: .cancelled)))
     }
-    proceed(with: begun, waiter: load, isOnWorkThread: false)
+    proceed(joining, waiter: load, isOnWorkThread: false)
   }
 
   private func finish(_ load: DataLoad, with result: Result<Original, Error>) {

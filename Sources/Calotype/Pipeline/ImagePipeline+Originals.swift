@@ -7,8 +7,18 @@ import Foundation
 extension ImagePipeline {
   // MARK: Joining
 
-  /// Attaches a waiter to its original's load. Returns the load where it was made for this.
-  func join(_ waiter: any OriginalWaiter, _ box: Box<ImageRequest>, in core: inout Core) -> OriginalLoad? {
+  /// What joining an original's load comes to.
+  enum Joining {
+    /// The load was made for this, and is to be begun.
+    case began(OriginalLoad)
+    /// The bytes are there.
+    case answered(Original)
+    /// The load hands out the bytes once it has them.
+    case waits
+  }
+
+  /// Attaches a waiter to its original's load.
+  func join(_ waiter: any OriginalWaiter, _ box: Box<ImageRequest>, in core: inout Core) -> Joining {
     let request = box.value
     let key = OriginalLoad.Key(
       address: request.cacheKey.address, policy: request.cachePolicy, freshness: freshness(of: request))
@@ -17,7 +27,7 @@ extension ImagePipeline {
       original.waiters.append(waiter)
       waiter.original = original
       if waiter.priority > original.priority { setPriority(waiter.priority, of: original, in: &core) }
-      return nil
+      return original.answer.map { .answered($0) } ?? .waits
     }
     let exchange = CachedExchange(
       request: httpRequest(for: request), mode: request.cachePolicy,
@@ -28,11 +38,14 @@ extension ImagePipeline {
     original.waiters.append(waiter)
     waiter.original = original
     core.add(original)
-    return original
+    return .began(original)
   }
 
-  func proceed(with begun: OriginalLoad?, waiter: any OriginalWaiter, isOnWorkThread: Bool) {
-    if let begun {
+  func proceed(_ joining: Joining, waiter: any OriginalWaiter, isOnWorkThread: Bool) {
+    switch joining {
+    case .waits: break
+    case .answered(let original): use(original, for: waiter, isOnWorkThread: isOnWorkThread)
+    case .began(let begun):
       if let source = begun.request.localSource {
         if case .file = source, begun.request.addressPolicy?.scope == .publicOnly {
           let error = HTTPTransportError(
@@ -47,11 +60,6 @@ extension ImagePipeline {
         return take(begun.exchange.begin(), in: begun, isOnWorkThread: isOnWorkThread)
       }
       submit(begun) { [self] in take(begun.exchange.begin(), in: begun, isOnWorkThread: true) }
-    } else {
-      // It joined a load that was there; where that has its bytes already, go on at once.
-      if let original = core.withLock({ _ in waiter.original?.answer }) {
-        use(original, for: waiter, isOnWorkThread: isOnWorkThread)
-      }
     }
   }
 
@@ -187,7 +195,18 @@ extension ImagePipeline {
           load, with: Error(url: load.request.url, stage: .request, cause: .invalidRequest("\(error)")))
       }
     }
-    core.withLock { _ in if case .downloading = load.phase, load.download == nil { load.hook = hook } }
+    keep(hook, for: load)
+  }
+
+  /// Keeps the task that the delegate is asked in, so that it is cancelled with the load; at once where the load
+  /// has ended meanwhile.
+  func keep(_ hook: Task<Void, Never>, for load: OriginalLoad) {
+    let isWanted = core.withLock { _ in
+      if case .ended = load.phase { return false }
+      if case .downloading = load.phase, load.download == nil { load.hook = hook }
+      return true
+    }
+    if !isWanted { hook.cancel() }
   }
 
   private func send(_ request: HTTPRequest, for load: OriginalLoad) {
@@ -279,7 +298,7 @@ extension ImagePipeline {
         goOn(load, ending)
       }
     }
-    core.withLock { _ in if case .downloading = load.phase, load.download == nil { load.hook = hook } }
+    keep(hook, for: load)
     return true
   }
 
@@ -415,46 +434,6 @@ extension ImagePipeline {
     resumeIfIdle()
   }
 
-  // MARK: Asking behind a stale answer
-
-  /// Takes the answer to what was asked behind a stale one: where it is another picture, the prints are made
-  /// anew and their tasks are told.
-  private func update(_ load: OriginalLoad, with original: Original) {
-    let followers = core.withLock { _ in
-      defer { load.followers = [] }
-      return load.followers
-    }
-    let isChanged = original.source == .network
-    if isChanged { storeOriginal(original, for: load.request, storage: load.request.storage) }
-    for follower in followers {
-      let request = follower.load.request
-      var response: ImageResponse?
-      if isChanged {
-        var timing = PrintTiming()
-        let rendered = try? renderPrint(
-          request, from: original, cancellation: CancellationFlag(), timing: &timing)
-        if var container = rendered {
-          container.freshUntil = original.outcome.freshUntil
-          configuration.memoryCache?.store(container, for: request.cacheKey)
-          storePrint(container, of: follower.load, from: original, storage: follower.load.storage)
-          response = ImageResponse(container: container, source: original.source)
-        }
-      } else if var container = configuration.memoryCache?.image(for: request.cacheKey) {
-        container.freshUntil = original.outcome.freshUntil
-        configuration.memoryCache?.store(container, for: request.cacheKey)
-      }
-      let delegate = currentDelegate
-      for task in follower.tasks {
-        var response = response
-        response?.metrics = metrics(of: task, original)
-        task.follow(with: response)
-        if let response { delegate?.imagePipeline(self, task: task, didReceive: .refreshed(response)) }
-      }
-    }
-    core.withLock { core in dropIfUnused(load, in: &core) }
-    resumeIfIdle()
-  }
-
   // MARK: Leaving
 
   /// Lets go of the original. It stays in the table until the last waiter has left it, so that whoever
@@ -471,13 +450,13 @@ extension ImagePipeline {
     resumeIfIdle()
   }
 
-  private func dropIfUnused(_ load: OriginalLoad, in core: inout Core) {
+  func dropIfUnused(_ load: OriginalLoad, in core: inout Core) {
     guard load.waiters.isEmpty, !load.isRevalidating, case .done = load.phase else { return }
     load.phase = .ended
     core.remove(load)
   }
 
-  private func resumeIfIdle() {
+  func resumeIfIdle() {
     let idle = core.withLock { core -> [UnsafeContinuation<Void, Never>] in
       guard core.isIdle else { return [] }
       defer { core.idleWaiters = [] }

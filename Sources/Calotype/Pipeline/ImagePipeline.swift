@@ -30,6 +30,8 @@ public final class ImagePipeline: Sendable {
   let core: Lock<Core>
   /// What all loads keep to, for each policy of what counts as fresh.
   let exchangeRules: ExchangeRules
+  /// What the keys of prints end with that the configuration's credentials may have been needed for.
+  private let credentials: String
   let workQueue: WorkQueue
   /// The decoder, where it is one that makes previews.
   let previewDecoder: ImageDecoder?
@@ -57,6 +59,7 @@ public final class ImagePipeline: Sendable {
     self.memoryMonitor = memoryMonitor
     core = Lock(Core(configuration: configuration))
     exchangeRules = ExchangeRules(configuration)
+    credentials = configuration.headers.credentialsKey
     previewDecoder = self.configuration.decoder as? ImageDecoder
     printIndex = Lock(PrintIndex(targetSizes: configuration.printSizes))
     workQueue = WorkQueue(label: "calotype.work", width: configuration.decodingWidth)
@@ -69,11 +72,16 @@ public final class ImagePipeline: Sendable {
 
   // MARK: Asking
 
+  /// A request with what the configuration adds to it.
+  func completed(_ request: ImageRequest) -> ImageRequest {
+    request.withDefault(configuration.addressPolicy).filed(by: credentials)
+  }
+
   /// The print for a request: its pixels.
   ///
   /// Cancelling the Swift task that waits cancels the load, unless others wait for it.
   public nonisolated(nonsending) func image(for request: ImageRequest) async throws(Error) -> Bitmap {
-    let request = request.withDefault(configuration.addressPolicy)
+    let request = completed(request)
     if request.cachePolicy.readsStored, let image = answerInMemory(for: request) { return image.bitmap }
     return try await task(for: request).response.image
   }
@@ -94,7 +102,7 @@ public final class ImagePipeline: Sendable {
   /// A print that is stale is held back, as the server may have another, unless the request or its
   /// ``FreshnessPolicy`` takes it.
   public func cachedImage(for request: ImageRequest) -> ImageContainer? {
-    let request = request.withDefault(configuration.addressPolicy)
+    let request = completed(request)
     guard let image = configuration.memoryCache?.image(for: request.cacheKey) else { return nil }
     return image.isFresh || freshness(of: request) == .staleWhileRevalidate || request.cachePolicy.takesStale
       ? image : nil
@@ -109,7 +117,7 @@ public final class ImagePipeline: Sendable {
   /// The original's bytes, from the disk cache or the network. They are not decoded, but told by their
   /// first bytes: only those of an image are stored.
   public nonisolated(nonsending) func data(for request: ImageRequest) async throws(Error) -> DataResponse {
-    let request = request.withDefault(configuration.addressPolicy)
+    let request = completed(request)
     guard request.extrasBox == nil else { return try await dataWithAlternatives(for: request) }
     return try await ownData(for: request)
   }
@@ -173,12 +181,6 @@ public final class ImagePipeline: Sendable {
 
   /// How many downloads run and how many wait for their turn.
   package var downloadCounts: (running: Int, waiting: Int) { core.withLock { $0.downloadCounts } }
-
-  /// Ends every task with ``Error/Cause/cancelled``.
-  public func cancelAll() {
-    let tasks = core.withLock { core in core.prints.flatMap(\.tasks) }
-    for task in tasks { cancel(task) }
-  }
 
   /// Waits until everything that was delivered has also been stored.
   public func flush() async {

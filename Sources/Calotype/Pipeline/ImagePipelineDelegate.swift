@@ -1,11 +1,16 @@
 /// Changes what a pipeline does, and sees all that happens in it. Every method has a default.
 ///
-/// The pipeline holds its delegate weakly. Methods are called from the pipeline's threads.
+/// The pipeline holds its delegate weakly. Methods are called from the pipeline's threads; where asking or cancelling
+/// ends a task at once, its end is told on the thread that does so, before the call returns.
 public protocol ImagePipelineDelegate: AnyObject, Sendable {
   /// Called before a request is sent, to sign or change it. It may take its time: the load waits, the
   /// other loads do not. Throwing ends the load with
   /// ``ImagePipeline/Error/Cause/invalidRequest(_:)``; while it runs, cancelling the load's last task
   /// cancels the Swift task it runs in and frees its place.
+  ///
+  /// What is added here is not known to the caches: where it decides who is shown what, as a person's credentials
+  /// do, give each their own caches, or set it as ``ImageRequest/headers`` or
+  /// ``ImagePipeline/Configuration/headers``, by which what is stored is filed apart.
   func imagePipeline(
     _ pipeline: ImagePipeline, willSend request: HTTPRequest, for imageRequest: ImageRequest
   ) async throws -> HTTPRequest

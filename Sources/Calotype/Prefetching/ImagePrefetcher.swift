@@ -225,7 +225,7 @@ public final class ImagePrefetcher: Sendable {
 
   private func begin(_ entry: Entry, _ key: ImageCacheKey) {
     let token = entry.token
-    let request = entry.request.withDefault(pipeline.configuration.addressPolicy)
+    let request = pipeline.completed(entry.request)
     if destination == .memory, request.cachePolicy.readsStored, pipeline.answerInMemory(for: request) != nil {
       return finished(key, token, .success(.memory))
     }

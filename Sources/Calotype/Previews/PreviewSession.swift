@@ -7,6 +7,8 @@ final class PreviewSession: Sendable {
   private struct State {
     /// Bytes of the response that have been read.
     var readCount = 0
+    /// Whether what was kept before this response has been read: a part of the response may come later.
+    var hasReadBeginning = false
     var isUnderWay = false
     /// Whether more has come since the last look.
     var hasMore = false
@@ -74,22 +76,23 @@ final class PreviewSession: Sendable {
   func run(
     _ download: OriginalDownload, _ targets: [(size: TargetSize?, interval: UInt64)]
   ) -> [PreviewMaker.Preview]? {
-    let start = state.withLock { state in
+    let (start, readsBeginning) = state.withLock { state in
       state.hasMore = false
-      return state.readCount
+      return (state.readCount, !state.hasReadBeginning)
     }
     guard !targets.isEmpty else { return nil }
     let began = monotonicNanoseconds()
     let piece = download.copyBody(from: start)
     let (previews, isHopeless) = maker.withLock { maker -> ([PreviewMaker.Preview]?, Bool) in
       let sizes = targets.map(\.size)
-      let bytes = start == 0 && !beginning.isEmpty ? beginning + piece : piece
+      let bytes = readsBeginning && !beginning.isEmpty ? beginning + piece : piece
       return (bytes.isEmpty ? nil : maker.append(bytes, targets: sizes), maker.isHopeless)
     }
     let now = monotonicNanoseconds()
     let interval = targets.map(\.interval).min() ?? 0
     state.withLock { state in
       state.readCount = start + piece.count
+      state.hasReadBeginning = true
       if isHopeless { state.isOver = true }
       // However much a picture costs, at least half of the time is left for other things.
       state.nextTime =

@@ -176,4 +176,21 @@ import Testing
     #expect(
       await fixture.pipeline().task(for: fixture.request("/b")).outcome.errorCode == "connection_failed")
   }
+
+  @Test func endsThatComeAtOnceAreToldToo() async throws {
+    let fixture = PipelineFixture { _ in .hold }
+    let delegate = Delegate()
+    fixture.pipeline.delegate = delegate
+    let invalid = ImageRequest(url: url("/a"), targetSize: .init(width: 0, height: 1))
+    #expect(fixture.pipeline.task(for: invalid).result?.errorCode != nil)
+    #expect(delegate.events.withLock { $0 } == ["finished"])
+    // Its print comes into memory between the look there and the look at the loads.
+    let container = try StubDecoder().decode(Data([1]), options: .init(), cancellation: CancellationFlag())
+    let box = Box(ImageRequest(url: url("/b")))
+    fixture.memory.store(container, for: box.value.cacheKey)
+    let task = ImageTask(request: box, pipeline: fixture.pipeline, startTime: 0)
+    fixture.pipeline.attach(task, to: box, seen: -1, readsStored: true)
+    #expect(task.result?.errorCode == nil)
+    #expect(delegate.events.withLock { $0 } == ["finished", "finished"])
+  }
 }

@@ -170,4 +170,17 @@ import Testing
     for task in others { #expect(await task.outcome.errorCode == nil) }
     await fixture.pipeline.flush()
   }
+
+  @Test func aCancelIsOneWhicheverAddressIsTried() async throws {
+    let fixture = PipelineFixture { request in
+      request.url.path == "/missing" ? .respond(status: 404, body: Data()) : .hold
+    }
+    let wanted = request("/missing", ["/slow"], fallback: try picture())
+    let bytes = Task { try await fixture.pipeline.data(for: wanted) }
+    await fixture.transport.waitForRequests(2)
+    bytes.cancel()
+    let error = await #expect(throws: ImagePipeline.Error.self) { try await bytes.value }
+    #expect(error?.isCancelled == true)
+    await fixture.pipeline.flush()
+  }
 }

@@ -149,4 +149,33 @@ private final class HoldingDelegate: ImagePipelineDelegate {
   func entered() async { for await _ in enter.stream { break } }
   func left() async { for await _ in leave.stream { break } }
   func release() { gate.continuation.yield() }
+
+  @Test func cancellingAllBeginsNothing() async throws {
+    let fixture = PipelineFixture(configure: { $0.maximumConcurrentDownloads = 2 }) { _ in .hold }
+    let tasks = (0..<10).map { fixture.pipeline.task(for: request("/\($0 / 2)")) }
+    await fixture.transport.waitForRequests(2)
+    fixture.pipeline.cancelAll()
+    for task in tasks { #expect(task.result?.errorCode == "cancelled") }
+    await fixture.transport.waitForCancellations(2)
+    await fixture.pipeline.flush()
+    #expect(fixture.transport.requests.count == 2)
+    let next = fixture.pipeline.task(for: request("/next"))
+    await fixture.transport.waitForRequests(3)
+    fixture.transport.release()
+    #expect(await next.outcome.errorCode == nil)
+  }
+
+  /// The delegate is asked in a task that is made before it is kept, and the load may end in between.
+  @Test func aHookOfALoadThatHasEndedIsCancelled() async throws {
+    let fixture = PipelineFixture { _ in .hold }
+    let task = fixture.pipeline.task(for: request("/a"))
+    await fixture.transport.waitForRequests(1)
+    let load = try #require(fixture.pipeline.core.withLock { _ in task.load?.original })
+    let hook = Task<Void, Never> { try? await Task.sleep(for: .seconds(3600)) }
+    task.cancel()
+    fixture.pipeline.keep(hook, for: load)
+    #expect(hook.isCancelled)
+    hook.cancel()
+    await hook.value
+  }
 }

@@ -71,4 +71,77 @@ import Testing
     #expect(last?.fraction == 1)
     #expect(await task.outcome.errorCode == nil)
   }
+
+  @Test func aLoadsPriorityFollowsItsTasks() async throws {
+    let fixture = PipelineFixture { _ in .hold }
+    let tasks = (0..<3).map { _ in fixture.pipeline.task(for: request("/a")) }
+    func priorities() -> [ImageRequest.Priority?] {
+      fixture.pipeline.core.withLock { _ in [tasks[2].load?.priority, tasks[2].load?.original?.priority] }
+    }
+    tasks[1].priority = .high
+    #expect(priorities() == [.high, .high])
+    tasks[0].priority = .low
+    #expect(priorities() == [.high, .high])
+    tasks[1].cancel()
+    #expect(priorities() == [.normal, .normal])
+    tasks[2].priority = .veryLow
+    #expect(priorities() == [.low, .low])
+    fixture.pipeline.cancelAll()
+  }
+
+  /// Thousands of tasks may share one print.
+  @Test func theSearchForTheHighestPriorityEndsWithIt() {
+    var looks = 0
+    func highest(_ priorities: [ImageRequest.Priority], upTo bound: ImageRequest.Priority)
+      -> ImageRequest.Priority
+    {
+      looks = 0
+      return .highest(
+        of: priorities.lazy.map { priority in
+          looks += 1
+          return priority
+        }, upTo: bound)
+    }
+    #expect(highest(Array(repeating: .normal, count: 1000), upTo: .normal) == .normal)
+    #expect(looks == 1)
+    #expect(highest([.low, .normal, .veryLow], upTo: .high) == .normal)
+    #expect(highest([], upTo: .high) == .high)
+  }
+
+  @Test func aTransportIsToldOfPrioritiesInOrderAndWithoutALockHeld() async throws {
+    let transport = AskingTransport()
+    let fixture = PipelineFixture(configure: { $0.transport = transport }) { _ in .hold }
+    transport.pipeline.withLock { $0 = fixture.pipeline }
+    let task = fixture.pipeline.task(for: request("/a"))
+    task.priority = .high
+    task.priority = .low
+    var told: [ImageRequest.Priority] = []
+    for await (priority, isFree) in transport.told {
+      #expect(isFree)
+      told.append(priority)
+      if told.count == 2 { break }
+    }
+    #expect(told == [.high, .low])
+    transport.pipeline.withLock { $0 = nil }
+    task.cancel()
+  }
+}
+
+/// A transport that waits for a thread that uses the pipeline, as one with a lock of its own may have to.
+private final class AskingTransport: HTTPTransport, HTTPTransfer {
+  let pipeline = Lock<ImagePipeline?>(nil)
+  let (told, continuation) = AsyncStream<(ImageRequest.Priority, Bool)>.makeStream()
+
+  func send(_ request: HTTPRequest, to receiver: any HTTPReceiver) -> any HTTPTransfer { self }
+  func cancel() {}
+
+  func setPriority(_ priority: ImageRequest.Priority) {
+    let hasAnswered = DispatchSemaphore(value: 0)
+    let pipeline = pipeline.withLock { $0 }
+    Thread.detachNewThread {
+      _ = pipeline?.downloadCounts
+      hasAnswered.signal()
+    }
+    continuation.yield((priority, hasAnswered.wait(timeout: .now() + 10) == .success))
+  }
 }

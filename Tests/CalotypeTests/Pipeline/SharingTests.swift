@@ -135,4 +135,34 @@ import Testing
     #expect(try await second[0, 0].red == UInt8(ascii: "e"))
     #expect(fixture.transport.requests.count == 2)
   }
+
+  /// Who joins just before the bytes come, and looks just after, must not be given them twice.
+  @Test func aPrintThatJoinsWhileTheBytesComeIsMadeOnce() async throws {
+    let gate = Gate()
+    let decoder = StubDecoder { _ in gate.wait() }
+    let fixture = PipelineFixture(decoder: decoder, configure: { $0.decodingWidth = 4 }) { _ in .hold }
+    let pipeline = fixture.pipeline
+    let first = pipeline.task(for: request("/a"))
+    await fixture.transport.waitForRequests(1)
+    let small = Box(ImageRequest(url: url("/a"), targetSize: TargetSize(width: 9, height: 9)))
+    let second = ImageTask(request: small, pipeline: pipeline, startTime: 0)
+    let load = PrintLoad(small, freshness: .http, priority: .normal)
+    let joining = pipeline.core.withLock { core in
+      load.tasks.append(second)
+      second.load = load
+      core.add(load)
+      return pipeline.join(load, small, in: &core)
+    }
+    fixture.transport.release(with: .respond(body: Data([1])))
+    try await waitUntil("both decodes") { decoder.decodeCount == 2 }
+    pipeline.proceed(joining, waiter: load, isOnWorkThread: false)
+    // Behind whatever that has put among the work.
+    await withCheckedContinuation { continuation in
+      pipeline.workQueue.submit(priority: .veryLow) { continuation.resume() }
+    }
+    gate.open()
+    for task in [first, second] { #expect(try await task.response.image[0, 0].red == 1) }
+    await pipeline.flush()
+    #expect(decoder.decodeCount == 2)
+  }
 }

@@ -221,4 +221,40 @@ import Testing
     }
     #expect(fixture.server.requests.count == 1)
   }
+
+  @Test func printsAreKeptApartByThePipelinesCredentials() async throws {
+    let disk = StubDataCache(), memory = StubMemoryCache()
+    func pipeline(_ who: UInt8, memory: StubMemoryCache? = nil) -> ImagePipeline {
+      PipelineFixture(configure: {
+        $0.memoryCache = memory
+        $0.diskCache = disk
+        $0.diskStorage = .all
+        $0.headers["Authorization"] = "Bearer \(who)"
+      }) { request in
+        guard request.url.path != "/missing" else { return .respond(status: 404, body: Data()) }
+        let red = request.headers["Authorization"].flatMap { UInt8($0.dropFirst(7)) } ?? 0
+        return .respond(headers: ["Cache-Control": "max-age=60"], body: Data([red]))
+      }.pipeline
+    }
+    let wanted = ImageRequest(url: url("/a"), targetSize: .init(width: 9, height: 9))
+    var elsewhere = ImageRequest(url: url("/missing"), targetSize: .init(width: 8, height: 8))
+    elsewhere.alternatives = [url("/b")]
+    for who: UInt8 in [1, 2, 1] {
+      for request in [wanted, elsewhere] {
+        let onDisk = pipeline(who)
+        #expect(try await onDisk.task(for: request).response.image[0, 0].red == who)
+        await onDisk.flush()
+        let inMemory = pipeline(who, memory: memory)
+        #expect(try await inMemory.task(for: request).response.image[0, 0].red == who)
+        await inMemory.flush()
+      }
+      #expect(pipeline(who, memory: memory).cachedImage(for: wanted)?.bitmap[0, 0].red == who)
+    }
+    #expect(!disk.keys.contains { $0.contains("Bearer") })
+    let one = pipeline(1).completed(wanted)
+    #expect(pipeline(1).completed(one).cacheKey == one.cacheKey)
+    #expect(PipelineFixture { _ in .hold }.pipeline.completed(wanted).cacheKey == wanted.cacheKey)
+    let file = ImageRequest(url: URL(fileURLWithPath: "/etc/hostname"))
+    #expect(pipeline(1).completed(file).cacheKey == file.cacheKey)
+  }
 }

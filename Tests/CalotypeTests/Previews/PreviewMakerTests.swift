@@ -124,4 +124,21 @@ import Testing
       }
     }
   }
+
+  /// The head of a response may come alone, before any of the body.
+  @Test func whatWasKeptOfABodyIsReadOnce() throws {
+    let file = try ProgressivePictures.jpeg()
+    let middle = ProgressivePictures.scanEnds(file)[3]
+    let session = PreviewSession(
+      beginning: Data(file[..<middle]), limits: .init(), colors: ColorConversionCache())
+    let request = HTTPRequest(url: url("/a"))
+    let download = OriginalDownload(
+      request, of: CachedExchange(request: request, mode: .default, cache: nil), onProgress: { _ in },
+      onCompletion: { _ in })
+    #expect(session.run(download, [(nil, 0)])?.count == 1)
+    Array(file[middle...]).withUnsafeBytes { download.didReceive($0) }
+    let last = try #require(session.run(download, [(nil, 0)])?.first?.bitmap)
+    let whole = try DecodingFixtures.decode(Data(file)).bitmap
+    #expect(PixelDifference.meanAbsoluteError(last, whole) < 1)
+  }
 }
