@@ -242,7 +242,8 @@ final class IndexWorker: @unchecked Sendable {
       throw SQLiteError(code: 14, message: "the index cannot be opened")
     }
     // SQLite opens by the path: what it has opened must be what lies in the folder.
-    guard (try? FileSystem.status(AT_FDCWD, folder.path + "/" + Self.fileName))?.st_ino == status.st_ino else {
+    guard (try? FileSystem.status(AT_FDCWD, folder.path + "/" + Self.fileName))?.st_ino == status.st_ino
+    else {
       throw SQLiteError(code: 14, message: "the cache folder has been moved away")
     }
     connection = opened

@@ -82,7 +82,8 @@ enum HTTPVary: Hashable, Sendable {
   /// Whether a field, named in lower case, says what a client would like to have and nothing of who it is.
   private static func isPlain(_ name: String) -> Bool {
     name.hasPrefix("accept") || name.hasPrefix("sec-")
-      || ["user-agent", "origin", "referer", "range", "save-data", "dpr", "width", "viewport-width"].contains(name)
+      || ["user-agent", "origin", "referer", "range", "save-data", "dpr", "width", "viewport-width"].contains(
+        name)
   }
 
   /// What stands before a digest, and in no value that can be sent.

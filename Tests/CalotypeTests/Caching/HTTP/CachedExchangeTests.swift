@@ -320,7 +320,8 @@ import Testing
           ]))
     }
     #expect(
-      progress.withLock { $0 } == Array(repeating: ImageTask.Progress(completed: 40_000, total: nil), count: 2))
+      progress.withLock { $0 }
+        == Array(repeating: ImageTask.Progress(completed: 40_000, total: nil), count: 2))
   }
 
   @Test func aNewVersionInPlaceOfTheRestIsTheWhole() throws {
