@@ -67,12 +67,20 @@ private final class ListReceiver: HTTPReceiver {
 
   init(name: String) throws(ImageListDownload.Failure) {
     self.name = name
-    guard let file = tmpfile() else {
-      throw ImageListDownload.Failure(
-        error: ImageListError(list: name, reason: "no temporary file for the list: \(systemMessage(errno))"))
+    var file: UnsafeMutablePointer<FILE>?
+    let number = DescriptorShortage.waiting {
+      file = tmpfile()
+      return file == nil ? -1 : 0
     }
+    guard number >= 0, let file else { throw Self.noFile(name) }
+    defer { fclose(file) }
     descriptor = fcntl(fileno(file), F_DUPFD_CLOEXEC, 0)
-    fclose(file)
+    guard descriptor >= 0 else { throw Self.noFile(name) }
+  }
+
+  private static func noFile(_ name: String) -> ImageListDownload.Failure {
+    ImageListDownload.Failure(
+      error: ImageListError(list: name, reason: "no temporary file for the list: \(systemMessage(errno))"))
   }
 
   deinit { close(descriptor) }

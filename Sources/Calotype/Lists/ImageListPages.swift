@@ -59,7 +59,7 @@ public struct ImageListPages: Hashable, Sendable {
             list: name, place: ImageListPlace(page: page),
             reason: error.error.reason + (tries > 1 ? " (tried \(tries) times)" : ""))
         }
-        try? await Task.sleep(for: .seconds(seconds))
+        _ = await Timers.shared.sleep(seconds)
       }
     }
   }

@@ -29,7 +29,7 @@ final class FileDescriptorSource: ListByteSource, Sendable {
 
   /// Opens a file.
   convenience init(path: String) throws(ImageListError) {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    let descriptor = DescriptorShortage.waiting { open(path, O_RDONLY | O_CLOEXEC) }
     guard descriptor >= 0 else { throw ImageListError(list: path, reason: systemMessage(errno)) }
     var status = stat()
     if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
@@ -153,6 +153,3 @@ final class UTF16Source: ListByteSource {
     pending += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
   }
 }
-
-/// What the system says of an error number.
-func systemMessage(_ number: Int32) -> String { String(cString: strerror(number)) }

@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 
 // An original's way: look in the disk cache → wait for a place → the delegate's hook → the transfer → the
@@ -161,8 +160,7 @@ extension ImagePipeline {
   private func wakeForNextStart() {
     let wait = core.withLock { core in core.takeWaitForNextStart(now: monotonicNanoseconds()) }
     guard let wait else { return }
-    let time = DispatchTime.now() + .nanoseconds(Int(clamping: wait))
-    DispatchQueue.global(qos: .utility).asyncAfter(deadline: time) { [weak self] in
+    Timers.shared.after(Double(wait) / 1e9) { [weak self] in
       guard let self else { return }
       let admitted = core.withLock { core in
         core.wakeTime = nil
@@ -356,7 +354,7 @@ extension ImagePipeline {
     }
     guard let delay else { return false }
     currentDelegate?.imagePipeline(self, for: load.request, didReceive: .willTryAgain(after: delay))
-    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + delay) { [self] in
+    Timers.shared.after(delay) { [self] in
       let goesOn = core.withLock { _ in
         guard case .backingOff = load.phase else { return false }
         load.phase = .working

@@ -107,10 +107,8 @@ enum LocalSource: Sendable {
 
   private static func readFile(_ path: String, limit: Int) throws(LocalSourceError) -> (Data, FileVersion) {
     // Opening a pipe would wait for its other end.
-    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard file >= 0 else {
-      throw LocalSourceError("the file cannot be read: \(String(cString: strerror(errno)))")
-    }
+    let file = DescriptorShortage.waiting { open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
+    guard file >= 0 else { throw LocalSourceError("the file cannot be read: \(systemMessage(errno))") }
     defer { close(file) }
     var status = stat()
     guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {

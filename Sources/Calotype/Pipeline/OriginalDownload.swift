@@ -35,8 +35,8 @@ final class OriginalDownload: HTTPReceiver {
 
   /// A piece is kept from this many bytes on.
   private static let pieceLength = 64 << 10
-  /// How long a piece may still grow, in nanoseconds. What is there before needs no keeping.
-  private static let patience = 5_000_000
+  /// How long a piece may still grow, in seconds. What is there before needs no keeping.
+  private static let patience = 0.005
   /// From here on a download counts as a long one, of which each piece is kept at once.
   private static let longDownload = 0.03
 
@@ -132,8 +132,10 @@ final class OriginalDownload: HTTPReceiver {
     guard keeping.keeper != nil else { return }
     keeping.isScheduled = true
     let isLong = wallClockSeconds() - responseTime > Self.longDownload
-    PartKeeper.queue.asyncAfter(deadline: .now() + .nanoseconds(isLong ? 0 : Self.patience)) { [self] in
-      keepArrived()
+    if isLong {
+      PartKeeper.queue.async { [self] in keepArrived() }
+    } else {
+      Timers.shared.after(Self.patience) { [self] in PartKeeper.queue.async { [self] in keepArrived() } }
     }
   }
 

@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 
 /// Sees to the previews of one download: one at a time, of the newest that has come, no more often than is
@@ -55,8 +54,7 @@ final class PreviewSession: Sendable {
     case .nothing: break
     case .submit: submit()
     case .wait(let nanoseconds):
-      let time = DispatchTime.now() + .nanoseconds(Int(clamping: nanoseconds))
-      DispatchQueue.global(qos: .utility).asyncAfter(deadline: time) { [weak self] in
+      Timers.shared.after(Double(nanoseconds) / 1e9) { [weak self] in
         guard let self else { return }
         let isWanted = state.withLock { state in
           state.isTimerSet = false

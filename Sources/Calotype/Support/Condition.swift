@@ -22,7 +22,16 @@ final class Condition<Value>: @unchecked Sendable {
   init(_ value: Value) {
     self.value = value
     pthread_mutex_init(mutex, nil)
-    pthread_cond_init(condition, nil)
+    #if canImport(Darwin)
+      pthread_cond_init(condition, nil)
+    #else
+      // Nobody sets this clock: one that is set back would make a wait of a second last a day.
+      var attributes = pthread_condattr_t()
+      pthread_condattr_init(&attributes)
+      pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+      pthread_cond_init(condition, &attributes)
+      pthread_condattr_destroy(&attributes)
+    #endif
   }
 
   deinit {
@@ -55,19 +64,43 @@ final class Condition<Value>: @unchecked Sendable {
     upTo seconds: Int, _ look: (inout Value, _ timedOut: Bool) -> Look<Result>,
     whileWaiting: (inout Value, Bool) -> Void
   ) -> Result {
+    wait(upToNanoseconds: UInt64(max(0, seconds)) &* 1_000_000_000, look, whileWaiting: whileWaiting)
+  }
+
+  /// The same with a wait in nanoseconds.
+  func wait<Result>(
+    upToNanoseconds length: UInt64, _ look: (inout Value, _ timedOut: Bool) -> Look<Result>,
+    whileWaiting: (inout Value, Bool) -> Void = { _, _ in }
+  ) -> Result {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
-    var deadline = timespec()
+    var deadline: UInt64?
     var timedOut = false
     while true {
       if case .done(let result) = look(&value, timedOut) { return result }
-      if deadline.tv_sec == 0 {
-        clock_gettime(CLOCK_REALTIME, &deadline)
-        deadline.tv_sec += seconds
-      }
+      let end = deadline ?? monotonicNanoseconds() &+ length
+      deadline = end
       whileWaiting(&value, true)
-      timedOut = pthread_cond_timedwait(condition, mutex, &deadline) != 0
+      timedOut = !waitForSignal(until: end)
       whileWaiting(&value, false)
     }
+  }
+
+  /// Whether the wait ended before the time on the monotonic clock.
+  private func waitForSignal(until end: UInt64) -> Bool {
+    #if canImport(Darwin)
+      let now = monotonicNanoseconds()
+      var rest = timespec(nanoseconds: end > now ? end - now : 0)
+      return pthread_cond_timedwait_relative_np(condition, mutex, &rest) == 0
+    #else
+      var time = timespec(nanoseconds: end)
+      return pthread_cond_timedwait(condition, mutex, &time) == 0
+    #endif
+  }
+}
+
+extension timespec {
+  fileprivate init(nanoseconds: UInt64) {
+    self.init(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
   }
 }

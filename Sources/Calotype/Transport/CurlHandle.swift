@@ -25,6 +25,8 @@ final class CurlHandle {
   private var headerByteCount = 0
   /// Why a callback ended the transfer, where one did.
   private var failure: HTTPTransportError?
+  /// Why there was no socket for a connection, where there was no descriptor left for one.
+  private var shortage: Int32?
 
   init?(loop: CurlLoop) {
     guard let easy = curl_easy_init() else { return nil }
@@ -52,6 +54,7 @@ final class CurlHandle {
     bodyByteCount = 0
     headerByteCount = 0
     failure = nil
+    shortage = nil
     errorText[0] = 0
     head.reset()
   }
@@ -279,7 +282,7 @@ final class CurlHandle {
         NetworkAddress((start + offset).assumingMemoryBound(to: sockaddr.self)))
       guard isAllowed else { return -1 }
       let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
-      return socket(address.pointee.family, type, address.pointee.protocol)
+      return handle.accept(socket(address.pointee.family, type, address.pointee.protocol))
     }
     set(CURLOPT_OPENSOCKETDATA, context)
     guard addressCheck?.policy.scope != .unrestricted else { return }
@@ -292,6 +295,19 @@ final class CurlHandle {
       return Int32(isAllowed ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT)
     }
     set(CURLOPT_PREREQDATA, context)
+  }
+
+  /// Takes a new socket, or closes it: the last descriptors are for files and decoders, as long as there are other
+  /// transfers that go on.
+  private func accept(_ socket: Int32) -> Int32 {
+    if socket < 0 {
+      if DescriptorShortage.isMeant(by: errno) { shortage = errno }
+    } else if loop.hasOthersRunning, DescriptorShortage.isAmongTheLast(socket) {
+      close(socket)
+      shortage = EMFILE
+      return -1
+    }
+    return socket
   }
 
   private func allows(_ address: NetworkAddress?) -> Bool {
@@ -358,6 +374,10 @@ final class CurlHandle {
     guard let transfer else { preconditionFailure("a transfer ended that was not under way") }
     if let failure { return .failure(failure) }
     guard code == CURLE_OK else {
+      if let number = shortage ?? hiddenShortage(code) {
+        return .failure(
+          HTTPTransportError(.tooManyOpenFiles, url: transfer.request.url, message: systemMessage(number)))
+      }
       let libraryText =
         errorText[0] == 0 ? String(cString: curl_easy_strerror(code)) : String(cString: errorText)
       return .failure(
@@ -373,6 +393,17 @@ final class CurlHandle {
           message: "the connection closed before the response's headers were whole"))
     }
     return .success(metrics())
+  }
+
+  /// The system's error number where a failure before the response may well have come of want of a descriptor:
+  /// libcurl then says that a name was not found, or that certificates cannot be read.
+  private func hiddenShortage(_ code: CURLcode) -> Int32? {
+    switch code {
+    case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT,
+      CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CONNECT_ERROR, CURLE_OUT_OF_MEMORY:
+      DescriptorShortage.isThere ? EMFILE : nil
+    default: nil
+    }
   }
 
   private func metrics() -> HTTPTransferMetrics {

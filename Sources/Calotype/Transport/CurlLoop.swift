@@ -6,7 +6,7 @@ import Foundation
 final class CurlLoop {
   private let engine: CurlEngine
   private let configuration: CurlTransport.Configuration
-  private let multi: UnsafeMutableRawPointer
+  private var multi: UnsafeMutableRawPointer? { engine.multi }
   private var scheduler: TransferScheduler<CurlTransfer>
   private var commands: [CurlEngine.Command] = []
   private var running: [CurlHandle] = []
@@ -18,18 +18,47 @@ final class CurlLoop {
   /// The time at the start of this turn, so that callbacks need not read the clock.
   private(set) var now: UInt64 = 0
 
-  init(engine: CurlEngine, multi: UnsafeMutableRawPointer) {
+  /// What is known of a want of descriptors, while there is one.
+  private struct Shortage {
+    /// Since when no connection could be made though nothing else was under way.
+    var since: UInt64?
+    /// The most transfers to have under way.
+    var limit: Int
+    /// When to try again.
+    var tryTime: UInt64
+  }
+  private var shortage: Shortage?
+  /// Whether there may be connections that nothing runs on.
+  private var mayHaveIdleConnections = false
+  /// When connections are kept again that nothing runs on, where they are not.
+  private var keepTime: UInt64?
+  /// Whether the transfer whose connection is being made is not the only one.
+  var hasOthersRunning: Bool { running.count > 1 }
+
+  init(engine: CurlEngine) {
     self.engine = engine
     configuration = engine.configuration
-    self.multi = multi
     scheduler = TransferScheduler(limits: .init(configuration))
+  }
+
+  /// Makes libcurl's part, or makes it anew: that closes all connections.
+  private func renew() {
+    engine.renew()
+    mayHaveIdleConnections = false
+    keepConnections()
+  }
+
+  private func keepConnections() {
+    keepTime = nil
     let connections = Int(max(configuration.maximumConcurrentTransfers, 8) * 2)
     calotype_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, connections)
   }
 
   func run() {
+    keepConnections()
     while true {
       now = DispatchTime.now().uptimeNanoseconds
+      if let keepTime, now >= keepTime { keepConnections() }
       engine.takeCommands(into: &commands)
       for command in commands { obey(command) }
       commands.removeAll(keepingCapacity: true)
@@ -38,6 +67,7 @@ final class CurlLoop {
       // Behind the work, so that what came while the thread slept counts before a limit ends a transfer.
       if expireTransfers() { continue }
       if isStopping, scheduler.isEmpty, engine.end() { break }
+      if !engine.canBeWoken, running.isEmpty { renew() }
       engine.sleep(milliseconds: sleepTime())
     }
     pool.removeAll()
@@ -63,6 +93,7 @@ final class CurlLoop {
       case .running(let slot, _): scheduler.setPriority(slot, to: priority)
       case .new, .ended: break
       }
+    case .closeIdle: closeIdle()
     case .stop: isStopping = true
     }
   }
@@ -95,7 +126,7 @@ final class CurlLoop {
 
   private func startTransfers() -> Int {
     var count = 0
-    while let (transfer, slot) = scheduler.next(now: now) {
+    while mayStart, let (transfer, slot) = scheduler.next(now: now) {
       count += 1
       var queuedSince = now
       if case .waiting(_, let since) = transfer.place { queuedSince = since }
@@ -125,7 +156,14 @@ final class CurlLoop {
     while let easy = calotype_curl_multi_next_done(multi, &code) {
       guard let context = calotype_curl_get_private(easy) else { continue }
       let handle = Unmanaged<CurlHandle>.fromOpaque(context).takeUnretainedValue()
-      end(handle, with: handle.result(code))
+      let result = handle.result(code)
+      switch result {
+      case .failure(let error) where error.code == .tooManyOpenFiles:
+        if waitsForDescriptor(handle) { continue }
+      case .success: noteProgress()
+      case .failure: break
+      }
+      end(handle, with: result)
     }
   }
 
@@ -133,16 +171,69 @@ final class CurlLoop {
   /// the receiver.
   private func end(_ handle: CurlHandle, with result: Result<HTTPTransferMetrics, HTTPTransportError>) {
     guard let transfer = handle.transfer, case .running(let slot, _) = transfer.place else { return }
+    scheduler.finish(slot)
+    takeOut(handle)
+    transfer.complete(result)
+  }
+
+  private func takeOut(_ handle: CurlHandle) {
     curl_multi_remove_handle(multi, handle.easy)
+    mayHaveIdleConnections = true
     let last = running.removeLast()
     if last !== handle {
       running[handle.position] = last
       last.position = handle.position
     }
-    scheduler.finish(slot)
     handle.clear()
     if pool.count < configuration.maximumConcurrentTransfers { pool.append(handle) }
-    transfer.complete(result)
+  }
+
+  // MARK: Want of descriptors
+
+  private var mayStart: Bool {
+    guard let shortage else { return true }
+    return running.count < shortage.limit && now >= shortage.tryTime
+  }
+
+  /// Has a transfer wait for which there was no descriptor. Returns whether it does: not where there has been none
+  /// for long, though nothing of ours holds any.
+  private func waitsForDescriptor(_ handle: CurlHandle) -> Bool {
+    guard let transfer = handle.transfer, case .running(let slot, _) = transfer.place else { return true }
+    let others = running.count - 1
+    var shortage = shortage ?? Shortage(since: nil, limit: 1, tryTime: now)
+    shortage.limit = max(1, others)
+    defer { self.shortage = shortage }
+    // Those that are under way end, each within its own limits.
+    if others > 0 { shortage.since = nil }
+    let since = shortage.since ?? now
+    if others == 0 { shortage.since = since }
+    guard others > 0 || mayHaveIdleConnections || now < since &+ DescriptorShortage.patience else {
+      return false
+    }
+    DescriptorShortage.report()
+    shortage.tryTime = now &+ DescriptorShortage.pause
+    takeOut(handle)
+    scheduler.putBack(slot, transfer)
+    transfer.place = .waiting(slot, since: now)
+    closeIdle()
+    return true
+  }
+
+  /// Closes the connections that nothing runs on. libcurl cannot do that alone: it is done where nothing runs at
+  /// all, and else nothing is kept for a second.
+  private func closeIdle() {
+    guard mayHaveIdleConnections else { return }
+    if running.isEmpty { return renew() }
+    calotype_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, 1)
+    keepTime = now &+ 1_000_000_000
+  }
+
+  /// A transfer went well: where descriptors were short, one more may be tried.
+  private func noteProgress() {
+    guard var shortage else { return }
+    shortage.since = nil
+    shortage.limit += 1
+    self.shortage = shortage.limit < configuration.maximumConcurrentTransfers ? shortage : nil
   }
 
   // MARK: Time
@@ -167,6 +258,9 @@ final class CurlLoop {
     var until = UInt64.max
     if !running.isEmpty { until = nextDeadline }
     if let start = scheduler.nextStartTime { until = min(until, start) }
+    if let shortage, running.count < shortage.limit, scheduler.pendingCount > 0 {
+      until = min(until, shortage.tryTime)
+    }
     guard until != .max else { return .max }
     let time = DispatchTime.now().uptimeNanoseconds
     return until <= time ? 0 : Int32(min((until - time) / 1_000_000 + 1, 3_600_000))

@@ -96,6 +96,8 @@ public struct HTTPTransportError: Swift.Error, Hashable, Sendable, CustomStringC
     case redirectRefused = "redirect_refused"
     /// The host's address is one that this transfer may not reach.
     case addressRefused = "address_refused"
+    /// The program has no descriptor left for a connection, and none became free for some seconds.
+    case tooManyOpenFiles = "too_many_open_files"
     /// The transfer was cancelled.
     case cancelled
     /// Anything else.

@@ -203,6 +203,20 @@ struct TransferScheduler<Ticket> {
     advertise(host)
   }
 
+  /// Lets an item that runs wait again, with the age that it has.
+  mutating func putBack(_ slot: Slot, _ ticket: Ticket) {
+    guard state(of: slot) == .running else { return }
+    let at = Int(slot.index), host = items[at].host
+    count(items[at], -1)
+    items[at].state = .pending
+    items[at].ticket = ticket
+    pendingCount += 1
+    hosts[Int(host)].pending += 1
+    hosts[Int(host)].byOrder.push(key: items[at].orderKey, index: slot.index)
+    hosts[Int(host)].byAge.push(key: items[at].sequence, index: slot.index)
+    advertise(host)
+  }
+
   // MARK: Items
 
   /// Smaller goes first: the priority above, the age, or youth, below.

@@ -21,7 +21,7 @@ final class OutputFolder: Sendable {
         "\(Escaping.displaySafe(path)): the folder cannot be made: \((error as NSError).localizedFailureReason ?? "\(error.localizedDescription)")"
       )
     }
-    descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    descriptor = DescriptorShortage.waiting { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     guard descriptor >= 0 else { throw Failure("\(Escaping.displaySafe(path)): \(Self.message(errno))") }
   }
 
@@ -83,7 +83,9 @@ final class OutputFolder: Sendable {
   /// Whether a file stands under a name that was made from this origin, and not changed since: its size, or
   /// `nil`. A file on a file system without extended attributes does not say what it was made from.
   func size(of name: String, origin: UInt64) -> Int? {
-    let file = openat(descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    let file = DescriptorShortage.waiting {
+      openat(descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    }
     guard file >= 0 else { return nil }
     defer { close(file) }
     var status = stat(), mark = [UInt64](repeating: 0, count: 3)
@@ -97,9 +99,11 @@ final class OutputFolder: Sendable {
   func write(_ data: Data, to name: String, origin: UInt64? = nil) throws {
     try check(name)
     let temporary = temporaryName()
-    var file = openat(descriptor, ".", temporaryFileFlag | O_WRONLY | O_CLOEXEC, 0o666)
+    var file = DescriptorShortage.waiting {
+      openat(descriptor, ".", temporaryFileFlag | O_WRONLY | O_CLOEXEC, 0o666)
+    }
     let isNameless = file >= 0
-    if !isNameless {
+    if !isNameless, !DescriptorShortage.isMeant(by: errno) {
       file = openat(descriptor, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
     }
     guard file >= 0 else { throw failure(name) }
@@ -164,7 +168,7 @@ final class OutputFolder: Sendable {
 
   /// Reads a file back; links are not followed.
   func read(_ name: String) -> Data? {
-    let file = openat(descriptor, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+    let file = DescriptorShortage.waiting { openat(descriptor, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) }
     guard file >= 0 else { return nil }
     return try? FileHandle(fileDescriptor: file, closeOnDealloc: true).readToEnd() ?? Data()
   }
@@ -193,7 +197,7 @@ final class OutputFolder: Sendable {
 
   private func display(_ name: String) -> String { Escaping.displaySafe(Self.path(path, name)) }
 
-  static func message(_ number: Int32) -> String { String(cString: strerror(number)) }
+  static func message(_ number: Int32) -> String { systemMessage(number) }
 }
 
 /// `O_TMPFILE`, which the importer leaves out since it is made of other constants.

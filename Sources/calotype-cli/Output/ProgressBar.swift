@@ -1,5 +1,5 @@
 import Calotype
-@preconcurrency import Dispatch
+import Dispatch
 import Foundation
 
 /// What a person sees of a long run: a bar on a terminal, a plain line now and then elsewhere.
@@ -17,6 +17,7 @@ final class ProgressBar: Sendable {
   private struct State {
     var counts = Counts()
     var isDrawn = false
+    var isStopped = false
     var lastPlainLine = DispatchTime.now()
   }
 
@@ -26,8 +27,9 @@ final class ProgressBar: Sendable {
   private let isBar: Bool
   private let hasColors: Bool
   private let started = DispatchTime.now()
-  /// Made only where something is drawn.
-  private let timer: (any DispatchSourceTimer)?
+  /// Where it is drawn: a terminal that is held would hold up the timers.
+  private let queue = DispatchQueue(label: "calotype.progress")
+  private static let interval = 0.1
   private static let plainInterval = 5.0
 
   init(isQuiet: Bool, terminal: Terminal = .standardError) {
@@ -35,19 +37,14 @@ final class ProgressBar: Sendable {
     self.isQuiet = isQuiet
     isBar = !isQuiet && terminal.isInteractive
     hasColors = terminal.hasColors
-    timer = isQuiet ? nil : DispatchSource.makeTimerSource(queue: DispatchQueue(label: "calotype.progress"))
   }
-
-  // Dispatch ends the process where a source is released that was never activated, as where the output
-  // folder cannot be made.
-  deinit { timer?.activate() }
 
   /// Begins to draw.
   func start() {
-    guard let timer else { return }
-    timer.setEventHandler { [weak self] in self?.tick() }
-    timer.schedule(deadline: .now() + 0.1, repeating: 0.1)
-    timer.resume()
+    guard !isQuiet else { return }
+    Timers.shared.after(Self.interval) { [self] in
+      queue.async { [self] in if tick() { start() } }
+    }
   }
 
   /// Changes what is shown.
@@ -64,8 +61,8 @@ final class ProgressBar: Sendable {
 
   /// Ends the bar and removes it.
   func stop() {
-    timer?.cancel()
     state.withLock { state in
+      state.isStopped = true
       if state.isDrawn { terminal.write("\r\u{1B}[K\u{1B}[?25h") }
       state.isDrawn = false
     }
@@ -74,9 +71,10 @@ final class ProgressBar: Sendable {
   /// Seconds since the start.
   var elapsed: Double { Double(DispatchTime.now().uptimeNanoseconds - started.uptimeNanoseconds) / 1e9 }
 
-  private func tick() {
+  /// Draws; whether that goes on.
+  private func tick() -> Bool {
     state.withLock { state in
-      if timer?.isCancelled != false { return }
+      if state.isStopped { return false }
       if isBar {
         if !state.isDrawn { terminal.write("\u{1B}[?25l") }
         state.isDrawn = true
@@ -87,6 +85,7 @@ final class ProgressBar: Sendable {
         state.lastPlainLine = .now()
         terminal.line(summary(state.counts))
       }
+      return true
     }
   }
 

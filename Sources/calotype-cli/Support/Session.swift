@@ -24,6 +24,8 @@ struct Session {
       transport: transport, memoryCache: nil, diskCache: diskCache, decoder: decoder,
       encoder: ImageEncoder())
     configuration.isolation = decoder.isolation
+    // There is no memory cache to empty, and the watch takes descriptors.
+    configuration.respondsToMemoryPressure = false
     configuration.diskStorage = keepsPrints ? .automatic : .originals
     configuration.retry.maximumTries = (try arguments.integer("retries", in: 0...100) ?? 3) + 1
     configuration.addressPolicy = addressPolicy

@@ -21,6 +21,21 @@ import Testing
     return order
   }
 
+  /// What could not begin waits again, with the age and the priority that it had.
+  @Test func whatIsPutBackKeepsItsAge() throws {
+    var scheduler = scheduler { $0.maximumPerHost = 1 }
+    for ticket in 0..<4 { _ = scheduler.enqueue(ticket, host: "h", priority: .normal, now: 0) }
+    let next = scheduler.next(now: 0)
+    let first = try #require(next)
+    scheduler.putBack(first.slot, first.ticket)
+    #expect(scheduler.runningCount == 0 && scheduler.pendingCount == 4)
+    // Of no effect on one that waits.
+    scheduler.putBack(first.slot, first.ticket)
+    #expect(scheduler.pendingCount == 4)
+    #expect(drain(&scheduler) == [0, 1, 2, 3])
+    #expect(scheduler.isEmpty)
+  }
+
   @Test func runsNoMoreThanAllowedOverallAndForAHost() {
     var scheduler = scheduler {
       $0.maximumConcurrent = 5

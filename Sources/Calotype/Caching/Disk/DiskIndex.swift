@@ -125,7 +125,7 @@ final class DiskIndex: Sendable {
     if delay == 0 {
       queue.async(execute: batch)
     } else {
-      queue.asyncAfter(deadline: .now() + .nanoseconds(Int(delay)), execute: batch)
+      Timers.shared.after(Double(delay) / 1e9) { [queue] in queue.async(execute: batch) }
     }
   }
 

@@ -13,7 +13,7 @@ struct SystemError: Error, Hashable {
   init(_ code: Int32 = errno) { self.code = code }
 
   /// What the system says about it.
-  var message: String { String(cString: strerror(code)) }
+  var message: String { systemMessage(code) }
 }
 
 /// System calls that go on after an interruption, with errors as values.

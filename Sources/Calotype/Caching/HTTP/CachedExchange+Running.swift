@@ -64,12 +64,7 @@ extension CachedExchange {
 
   /// Waits; whether that went to its end.
   private static func wait(_ seconds: Double) async -> Bool {
-    do {
-      try await Task.sleep(nanoseconds: UInt64(max(0, min(seconds, 86_400)) * 1e9))
-      return true
-    } catch {
-      return false
-    }
+    await Timers.shared.sleep(min(seconds, 86_400))
   }
 
   private func take(

@@ -336,10 +336,12 @@ package final class CachedExchange: @unchecked Sendable {
     if mode != .noStore { forgetWhatItEnds(head) }
     if request.method == "HEAD" { applyHead(received) }
     var entry = cache == nil ? nil : entry(for: received)
-    if head.status == 206,
-      let joined = stored.indices.lazy.compactMap({ self.joined(received, to: $0) }).first
-    {
-      entry = joined
+    if head.status == 206 {
+      for index in stored.indices {
+        guard let joined = joined(received, to: index) else { continue }
+        entry = joined
+        break
+      }
     }
     let metadata =
       entry?.metadata

@@ -93,7 +93,7 @@ public struct RetryPolicy: Hashable, Sendable {
       case .timedOut, .connectionLost, .connectionFailed, .nameNotFound: true
       case .invalidAddress, .invalidHeader, .offline, .secureConnectionFailed, .badResponse,
         .responseTooLarge,
-        .tooManyRedirects, .redirectRefused, .addressRefused, .cancelled, .other:
+        .tooManyRedirects, .redirectRefused, .addressRefused, .tooManyOpenFiles, .cancelled, .other:
         false
       }
     case .response(let status, _): [408, 429, 500, 502, 503, 504].contains(status)

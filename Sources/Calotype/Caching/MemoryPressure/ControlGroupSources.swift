@@ -62,8 +62,11 @@
 
     /// The source for the nearest group that allows it; mostly that takes the superuser's rights.
     static func open(groups: [ControlGroup]) -> ControlGroupPressureSource? {
-      groups.filter { $0.version == .one }.flatMap(\.folders).lazy
-        .compactMap(ControlGroupPressureSource.init(folder:)).first
+      // Not by a lazy map's `first`: that would open each source twice, and trust that both go well.
+      for folder in groups.filter({ $0.version == .one }).flatMap(\.folders) {
+        if let source = ControlGroupPressureSource(folder: folder) { return source }
+      }
+      return nil
     }
 
     init?(folder: String) {

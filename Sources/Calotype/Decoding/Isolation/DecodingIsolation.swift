@@ -12,7 +12,8 @@ public enum DecodingIsolation: String, Hashable, Sendable, CaseIterable {
   case required
   /// In a worker, where the system and the build allow at least its filter of system calls; else in this
   /// process. Which of the two it is, and why, is in ``DecodingIsolationStatus``. Once a worker has been had,
-  /// no picture is decoded in this process any more.
+  /// no picture is decoded in this process any more. That the system lacks something for the moment, such as
+  /// descriptors or memory, is no reason to decode in this process either.
   case whenAvailable = "when-available"
   /// In this process.
   case inProcess = "in-process"

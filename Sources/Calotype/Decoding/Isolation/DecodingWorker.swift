@@ -20,6 +20,8 @@ final class DecodingWorker: @unchecked Sendable {
     case confused(String)
     /// There is no memory to share with it.
     case noMemory(PixelSize)
+    /// There is no descriptor for memory to share with it.
+    case noDescriptor(POSIXFailure)
   }
 
   let processIdentifier: pid_t
@@ -29,6 +31,8 @@ final class DecodingWorker: @unchecked Sendable {
   private var output: SharedArena?
   private var sequence: UInt32 = 0
   private var hasEnded = false
+  /// Set where memory could not be made for want of a descriptor.
+  private var shortage: POSIXFailure?
 
   /// What it said of itself.
   private(set) var hello: WorkerHello?
@@ -58,7 +62,12 @@ final class DecodingWorker: @unchecked Sendable {
     let error = calotype_worker_spawn(path, words, settings, &connection, &process, &handle)
     guard error == 0 else { return .failure(POSIXFailure(number: error)) }
     _ = calotype_socket_set_patience(connection, patience)
-    return .success(DecodingWorker(process: process, handle: handle, connection: connection))
+    let worker = DecodingWorker(process: process, handle: handle, connection: connection)
+    if let shortage = worker.shortage {
+      _ = worker.end()
+      return .failure(shortage)
+    }
+    return .success(worker)
   }
 
   private init(process: pid_t, handle: Int32, connection: Int32) {
@@ -66,8 +75,8 @@ final class DecodingWorker: @unchecked Sendable {
     self.handle = handle
     self.connection = connection
     // Waits in the socket until the lock-down is done, so that the first picture finds it mapped.
-    _ = makeInput(SharedArena.initialSize)
-    _ = makeOutput(SharedArena.initialSize)
+    _ = makeInput(SharedArena.initialSize, waits: false)
+    _ = makeOutput(SharedArena.initialSize, waits: false)
   }
 
   deinit { _ = end() }
@@ -131,6 +140,7 @@ final class DecodingWorker: @unchecked Sendable {
       case .needsOutput(sequence, let byteCount) where !hasMoreOutput:
         hasMoreOutput = true
         guard byteCount <= mostOutput, makeOutput(SharedArena.size(for: byteCount)) else {
+          if let shortage { throw .noDescriptor(shortage) }
           guard send(.refuseOutput) else { throw .died }
           continue
         }
@@ -152,6 +162,7 @@ final class DecodingWorker: @unchecked Sendable {
     let needed = data.count + SharedArena.inputOffset
     if input.map({ $0.memory.count < needed }) ?? true {
       guard makeInput(max(SharedArena.initialSize, SharedArena.size(for: needed))) else {
+        if let shortage { throw .noDescriptor(shortage) }
         throw .noMemory(PixelSize(width: data.count, height: 1))
       }
     }
@@ -257,16 +268,31 @@ final class DecodingWorker: @unchecked Sendable {
     }
   }
 
-  private func makeInput(_ byteCount: Int) -> Bool {
+  private func makeInput(_ byteCount: Int, waits: Bool = true) -> Bool {
     input = nil
-    input = SharedArena.make(byteCount: byteCount) { send(.useInput(byteCount: byteCount), descriptor: $0) }
+    input = made(
+      SharedArena.make(byteCount: byteCount, waits: waits) {
+        send(.useInput(byteCount: byteCount), descriptor: $0)
+      })
     return input != nil
   }
 
-  private func makeOutput(_ byteCount: Int) -> Bool {
+  private func makeOutput(_ byteCount: Int, waits: Bool = true) -> Bool {
     output = nil
-    output = SharedArena.make(byteCount: byteCount) { send(.useOutput(byteCount: byteCount), descriptor: $0) }
+    output = made(
+      SharedArena.make(byteCount: byteCount, waits: waits) {
+        send(.useOutput(byteCount: byteCount), descriptor: $0)
+      })
     return output != nil
+  }
+
+  private func made(_ result: Result<SharedArena, POSIXFailure>) -> SharedArena? {
+    switch result {
+    case .success(let arena): return arena
+    case .failure(let failure):
+      if DescriptorShortage.isMeant(by: failure.number) { shortage = failure }
+      return nil
+    }
   }
 
   /// The next message, waited for until the deadline. A cancelled picture is passed on to the worker.
@@ -328,5 +354,5 @@ final class DecodingWorker: @unchecked Sendable {
 /// What the system says of a call that failed.
 struct POSIXFailure: Error {
   let number: Int32
-  var text: String { String(cString: strerror(number)) }
+  var text: String { systemMessage(number) }
 }

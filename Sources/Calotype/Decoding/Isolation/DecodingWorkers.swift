@@ -170,7 +170,8 @@ public final class DecodingWorkers: Sendable {
       worker = taken
     } catch {
       return .unavailable(
-        reason: error.reason, mayDecodeHere: isolation == .whenAvailable && error.hasNeverWorked)
+        reason: error.reason,
+        mayDecodeHere: isolation == .whenAvailable && error.hasNeverWorked && !error.mayPass)
     }
     if isolation == .required {
       let missing = DecodingIsolationStatus.missing(worker.hello?.layers ?? [])
@@ -202,13 +203,14 @@ public final class DecodingWorkers: Sendable {
       return own
     case .heedless: error = .cancelled
     case .noMemory(let size): error = .outOfMemory(size)
+    case .noDescriptor(let failure): error = .isolationUnavailable(reason: failure.text)
     case .overdue: error = .timedOut(seconds: seconds)
     case .died: error = .decoderDied(reason: worker.end() ?? "why cannot be told")
     case .confused(let what): error = .decoderDied(reason: "it was ended since \(what)")
     }
     switch failure {
     case .overdue, .died, .confused: pool.remember(killer: data)
-    case .decoding, .heedless, .noMemory: break
+    case .decoding, .heedless, .noMemory, .noDescriptor: break
     }
     pool.give(back: worker, isUsable: false)
     return error

@@ -22,15 +22,24 @@ package final class SharedArena: @unchecked Sendable {
 
   /// Makes new memory and gives it to a worker.
   ///
-  /// - Returns: The memory as this process sees it, or `nil` where the system has none.
-  static func make(byteCount: Int, givenBy send: (_ descriptor: Int32) -> Bool) -> SharedArena? {
-    let descriptor = calotype_shared_memory_create(byteCount)
-    guard descriptor >= 0 else { return nil }
+  /// - Parameter waits: Whether to wait for a while where there is no descriptor for it.
+  /// - Returns: The memory as this process sees it, or why there is none.
+  static func make(
+    byteCount: Int, waits: Bool, givenBy send: (_ descriptor: Int32) -> Bool
+  ) -> Result<SharedArena, POSIXFailure> {
+    func create() -> Int32 {
+      let result = calotype_shared_memory_create(byteCount)
+      if result < 0 { errno = -result }
+      return result
+    }
+    let descriptor = waits ? DescriptorShortage.waiting(create) : create()
+    guard descriptor >= 0 else { return .failure(POSIXFailure(number: errno)) }
     guard send(descriptor) else {
       close(descriptor)
-      return nil
+      return .failure(POSIXFailure(number: EPIPE))
     }
-    return SharedArena(adopting: descriptor, byteCount: byteCount, isWritable: true)
+    let arena = SharedArena(adopting: descriptor, byteCount: byteCount, isWritable: true)
+    return arena.map { .success($0) } ?? .failure(POSIXFailure(number: ENOMEM))
   }
 
   /// The size to make memory of that has to hold so many bytes: for those that are kept,

@@ -5,12 +5,23 @@ import Foundation
 ///
 /// A thread of its own, the keeper, starts and buries the workers. A worker dies with the thread that started
 /// it, so that must be one that stays.
-final class WorkerPool: Sendable {
+final class WorkerPool: DescriptorShortage.Holder {
   /// Why there is no worker.
   struct Unavailable: Error {
     var reason: String
     /// Whether there has never been one, so that nobody has been promised any isolation yet.
     var hasNeverWorked: Bool
+    /// Whether the system lacks something that may be there in a while. That is no reason to decode what strangers
+    /// send in this process: strangers may have brought it about.
+    var mayPass: Bool
+  }
+
+  private struct Problem {
+    var reason: String
+    /// Until when no other try is made.
+    var until: UInt64
+    /// Since when the system has lacked something that may be there in a while; `nil` for other problems.
+    var lackingSince: UInt64?
   }
 
   private struct State {
@@ -18,7 +29,7 @@ final class WorkerPool: Sendable {
     /// Those that are there or being started.
     var count = 0
     var busyCount = 0
-    var failure: (reason: String, until: UInt64)?
+    var failure: Problem?
     var hasWorked = false
     var hello: WorkerHello?
     var pictureCount = 0
@@ -39,6 +50,7 @@ final class WorkerPool: Sendable {
   init(_ configuration: DecodingWorkers.Configuration) {
     self.configuration = configuration
     state = Condition(State())
+    DescriptorShortage.add(self)
   }
 
   /// The workers there are, for tests.
@@ -134,7 +146,9 @@ final class WorkerPool: Sendable {
       case worker(DecodingWorker), unavailable(Unavailable), again
     }
     while true {
-      let next: Next = state.wait(upTo: 1) { state, timedOut in
+      let isLacking = state.withLock { $0.failure?.lackingSince != nil }
+      let length = isLacking ? DescriptorShortage.pause : 1_000_000_000
+      let next: Next = state.wait(upToNanoseconds: length) { state, timedOut in
         if state.busyCount < configuration.maximumCount {
           // The last that was given back: its memory is the warmest.
           if let worker = state.idle.popLast() {
@@ -144,14 +158,24 @@ final class WorkerPool: Sendable {
             if state.pictureCount > 1 { startSpare(&state) }
             return .done(.worker(worker))
           }
-          if let failure = state.failure, monotonicNanoseconds() < failure.until {
-            let unavailable = Unavailable(reason: failure.reason, hasNeverWorked: !state.hasWorked)
-            return .done(.unavailable(unavailable))
+          let now = monotonicNanoseconds()
+          if let failure = state.failure, now < failure.until {
+            guard let since = failure.lackingSince else {
+              return .done(
+                .unavailable(
+                  Unavailable(reason: failure.reason, hasNeverWorked: !state.hasWorked, mayPass: false)))
+            }
+            // Who is busy comes back; without anyone there is an end to waiting.
+            if state.count == 0, now >= since &+ DescriptorShortage.patience {
+              return .done(
+                .unavailable(
+                  Unavailable(reason: failure.reason, hasNeverWorked: !state.hasWorked, mayPass: true)))
+            }
+          } else if state.count == state.busyCount {
+            start(&state)
           }
-          if state.count == state.busyCount { start(&state) }
         }
         return timedOut ? .done(.again) : .wait
-      } whileWaiting: { _, _ in
       }
       switch next {
       case .worker(let worker): return worker
@@ -183,9 +207,35 @@ final class WorkerPool: Sendable {
 
   private func fail(_ reason: String, forGood: Bool) {
     state.withLock { state in
-      state.failure = (reason, forGood ? .max : monotonicNanoseconds() + 1_000_000_000)
+      state.failure = Problem(
+        reason: reason, until: forGood ? .max : monotonicNanoseconds() + 1_000_000_000)
     }
     state.broadcast()
+  }
+
+  /// Notes that the system lacks something for a worker that may be there in a while.
+  private func failForNow(_ reason: String) {
+    let now = monotonicNanoseconds()
+    state.withLock { state in
+      // One of long ago is not this one.
+      let earlier = state.failure.flatMap { now < $0.until &+ 2_000_000_000 ? $0.lackingSince : nil }
+      state.failure = Problem(
+        reason: reason, until: now + DescriptorShortage.pause, lackingSince: earlier ?? now)
+    }
+    state.broadcast()
+    DescriptorShortage.report()
+  }
+
+  /// Ends the workers that have nothing to do, but for one: they hold descriptors that others lack.
+  func releaseDescriptors() {
+    let released = state.withLock { state -> [DecodingWorker] in
+      guard state.idle.count > 1 else { return [] }
+      let released = state.idle.dropLast()
+      state.idle.removeFirst(released.count)
+      state.count -= released.count
+      return Array(released)
+    }
+    for worker in released { post(.bury(worker)) }
   }
 
   /// Why a worker that has introduced itself cannot be used.
@@ -236,12 +286,19 @@ final class WorkerPool: Sendable {
     }
     switch result {
     case .success(let worker):
-      state.withLock { $0.idle.append(worker) }
+      state.withLock { state in
+        state.idle.append(worker)
+        if state.failure?.lackingSince != nil { state.failure = nil }
+      }
       state.broadcast()
     case .failure(let failure):
       state.withLock { $0.count -= 1 }
       let passes = [EAGAIN, ENOMEM, EMFILE, ENFILE].contains(failure.number)
-      fail("\(configuration.programName) cannot be started: \(failure.text)", forGood: !passes)
+      if passes {
+        failForNow("a sandboxed decoder cannot be started: \(failure.text)")
+      } else {
+        fail("\(configuration.programName) cannot be started: \(failure.text)", forGood: true)
+      }
     }
   }
 

@@ -46,7 +46,7 @@ struct late_symbol {
   void **slot;
 };
 
-// Fills the slots, all or none. What it says of a failure lives as long as the program.
+// Fills the slots, all or none. What it says of a failure lives until the thread tries again.
 static inline const char *late_load(
     const char *soname, const struct late_symbol *symbols, char *text, size_t size) {
   void *library = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
@@ -64,18 +64,21 @@ static inline const char *late_load(
   return NULL;
 }
 
-#define LATE_LIBRARY(load, NAMES, soname)                                   \
-  NAMES(LATE_STUB)                                                          \
+// A failure is not kept: one for want of a descriptor may pass.
+#define LATE_LIBRARY(load, NAMES, soname)                                             \
+  NAMES(LATE_STUB)                                                                    \
   static const struct late_symbol load##_symbols[] = {NAMES(LATE_ENTRY){NULL, NULL}}; \
-  static pthread_once_t load##_once = PTHREAD_ONCE_INIT;                    \
-  static const char *load##_problem;                                        \
-  static void load##_now(void) {                                            \
-    static char text[256];                                                  \
-    load##_problem = late_load(soname, load##_symbols, text, sizeof text);  \
-  }                                                                         \
-  const char *load(void) {                                                  \
-    pthread_once(&load##_once, load##_now);                                 \
-    return load##_problem;                                                  \
+  static pthread_mutex_t load##_mutex = PTHREAD_MUTEX_INITIALIZER;                    \
+  static int load##_is_done;                                                          \
+  const char *load(void) {                                                            \
+    static _Thread_local char text[256];                                              \
+    if (__atomic_load_n(&load##_is_done, __ATOMIC_ACQUIRE)) return NULL;              \
+    pthread_mutex_lock(&load##_mutex);                                                \
+    const char *problem =                                                             \
+        load##_is_done ? NULL : late_load(soname, load##_symbols, text, sizeof text); \
+    if (!problem) __atomic_store_n(&load##_is_done, 1, __ATOMIC_RELEASE);             \
+    pthread_mutex_unlock(&load##_mutex);                                              \
+    return problem;                                                                   \
   }
 
 #else
