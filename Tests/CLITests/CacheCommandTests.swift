@@ -42,6 +42,28 @@ import Testing
     #expect(try await tool("cache", "info", "--cache-dir", "cache").text.contains("entries  0"))
   }
 
+  /// Where nothing can be removed, nothing is claimed.
+  @Test(.enabled(if: geteuid() == 0, "only root may mount a file system"))
+  func onAReadOnlyDiskNothingIsSaidToBeRemoved() async throws {
+    let tool = try Tool()
+    let server = try await filled(tool)
+    let folder = tool.folder.file("cache").path
+    try #require(try await runProcess("mount", ["--bind", folder, folder]).status == 0)
+    let turned = try await runProcess("mount", ["-o", "remount,bind,ro", folder])
+    for action in [["remove", server.url("/a.png").absoluteString], ["trim", "0"], ["clear"]] {
+      let result = try await tool.run(["cache"] + action + ["--cache-dir", "cache"])
+      #expect(result.status == 1, "\(action): \(result.text)")
+      #expect(result.errorText.contains("Read-only file system") || result.errorText.contains("readonly"))
+    }
+    let facts = try await json(tool, "remove", server.url("/a.png").absoluteString).first
+    #expect(facts?["removed"] as? Int == 0)
+    #expect(facts?["remaining"] as? Int == 1)
+    #expect(try await json(tool, "info").first?["entries"] as? Int == 3)
+    _ = try await runProcess("umount", ["-l", folder])
+    #expect(turned.status == 0)
+    #expect(try await json(tool, "clear").first?["entries"] as? Int == 0)
+  }
+
   @Test func verifyFindsWhatIsDamaged() async throws {
     let tool = try Tool()
     _ = try await filled(tool)

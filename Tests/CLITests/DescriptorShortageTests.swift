@@ -18,7 +18,7 @@ struct DescriptorShortageTests {
     ["-c", "ulimit -n \(limit) && exec \"$@\"", "sh", Tool.path] + arguments
   }
 
-  @Test(arguments: [8, 10, 12, 16, 20, 26, 40])
+  @Test(arguments: [8, 12, 20, 26, 40])
   func everyRowEnds(limit: Int) async throws {
     let picture = Array(try Picture.png())
     let server = try ScriptedServer { _ in .ok(picture, type: "image/png") }
@@ -45,7 +45,7 @@ struct DescriptorShortageTests {
   }
 
   /// Neither the end at Ctrl-C nor the wait for it needs a descriptor.
-  @Test(arguments: [10, 12, 16, 24]) func controlCEndsIt(limit: Int) async throws {
+  @Test(arguments: [12, 16, 24]) func controlCEndsIt(limit: Int) async throws {
     let server = try ScriptedServer { _ in Script([.hang]) }
     let tool = try Tool()
     try tool.folder.write(list(server), to: "list.txt")

@@ -273,7 +273,8 @@ public final class ImageFrameSource: Sendable {
   private func process(_ bitmap: Bitmap, _ index: Int) throws(Error) -> Bitmap {
     guard !animation.processors.isEmpty else { return bitmap }
     do {
-      return try ImageProcessors.apply(animation.processors, to: bitmap, cancellation: cancellation)
+      return try ImageProcessors.apply(
+        animation.processors, to: bitmap, limits: animation.limits, cancellation: cancellation)
     } catch is CancellationError {
       throw .cancelled
     } catch {

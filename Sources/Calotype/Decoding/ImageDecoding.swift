@@ -64,7 +64,7 @@ public struct ImageDecodingLimits: Hashable, Sendable {
   public var maximumPixelCount: Int
   /// How much of a processor's time, in seconds, a decode may take, 30 by default. It is looked at between rows
   /// and scans; a format that is decoded in one call (AVIF) is past it only afterwards, unless it is decoded in
-  /// a worker.
+  /// a worker. An animation that is written has as long for all of its frames.
   public var maximumSeconds: Double
 
   /// Creates limits.

@@ -14,9 +14,9 @@ extension ImageEncoder {
   ///   - options: The format, one of ``animatedFormats``, and how to write it.
   ///   - cancellation: Looked at between rows and frames.
   /// - Throws: ``ImageEncodingError/unsupported(_:)`` for other formats, ``ImageEncodingError/failed(_:reason:)``
-  ///   where a frame cannot be decoded, processed or written, or where the file's frames have more than twenty
-  ///   times the pixels that one picture may have (a kilobyte can promise hours of work),
-  ///   ``ImageEncodingError/cancelled``.
+  ///   where a frame cannot be decoded, processed or written, where all of them take longer than the animation's limits
+  ///   allow, or where the file's frames have more than twenty times the pixels that one picture may have (a kilobyte
+  ///   can promise hours of work), ``ImageEncodingError/cancelled``.
   public func encode(
     _ animation: ImageAnimation, options: ImageEncodingOptions,
     cancellation: CancellationFlag = CancellationFlag()
@@ -35,7 +35,15 @@ extension ImageEncoder {
     do { frames = try animation.makeReader() } catch { throw Self.failure(error, 0, options.format) }
     var writer: (any AnimationWriting)?
     var size = PixelSize(width: 0, height: 0)
+    let start = threadProcessorNanoseconds()
     for index in 0..<animation.frameCount {
+      // A file of some megabytes can hold millions of frames.
+      if Double(threadProcessorNanoseconds() - start) > animation.limits.maximumSeconds * 1e9 {
+        throw .failed(
+          options.format,
+          reason: "its \(animation.frameCount) frames take more than "
+            + "\(animation.limits.maximumSeconds) s of the processor's time")
+      }
       let bitmap = try Self.frame(index, of: animation, frames, options.format, cancellation)
       if writer == nil {
         size = bitmap.size
@@ -59,7 +67,9 @@ extension ImageEncoder {
         throw ImageDecodingError.truncated(animation.format)
       }
       return animation.processors.isEmpty
-        ? bitmap : try ImageProcessors.apply(animation.processors, to: bitmap, cancellation: cancellation)
+        ? bitmap
+        : try ImageProcessors.apply(
+          animation.processors, to: bitmap, limits: animation.limits, cancellation: cancellation)
     } catch {
       throw failure(error, index, format)
     }

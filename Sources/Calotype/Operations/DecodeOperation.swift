@@ -115,7 +115,7 @@ public final class DecodeOperation: Operation, @unchecked Sendable {
     for processor in request.processors {
       try checkCancelled(.process)
       do {
-        container.bitmap = try processor.process(container.bitmap, cancellation: cancellation)
+        container.bitmap = try processor.process(container.bitmap, within: limits, cancellation: cancellation)
       } catch {
         if cancellation.isCancelled || error is CancellationError { throw self.error(.process, .cancelled) }
         throw self.error(

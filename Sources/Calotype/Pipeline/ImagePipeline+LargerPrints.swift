@@ -71,7 +71,10 @@ extension ImagePipeline {
     var timing = PrintTiming()
     timing.decodeStart = monotonicNanoseconds()
     timing.decodeEnd = timing.decodeStart
-    guard let bitmap = try? derivation.apply(to: larger.bitmap, cancellation: cancellation) else {
+    guard
+      let bitmap = try? derivation.apply(
+        to: larger.bitmap, limits: configuration.limits, cancellation: cancellation)
+    else {
       // The usual way finds out, and says, what is wrong.
       core.withLock { _ in load.cancellation = nil }
       return cancellation.isCancelled

@@ -84,7 +84,8 @@ extension ImagePipeline {
       let bitmap = load.request.processors.isEmpty
         ? preview.bitmap
         : try? ImageProcessors.apply(
-          load.request.processors, to: preview.bitmap, cancellation: cancellation)
+          load.request.processors, to: preview.bitmap, limits: configuration.limits,
+          cancellation: cancellation)
     else { return }
     let container = ImageContainer(
       bitmap: bitmap, format: preview.format, originalSize: preview.originalSize, isPreview: true)

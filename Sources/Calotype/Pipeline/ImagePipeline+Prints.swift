@@ -19,7 +19,7 @@ extension ImagePipeline {
     guard !request.processors.isEmpty else { return container }
     do {
       container.bitmap = try ImageProcessors.apply(
-        request.processors, to: container.bitmap, cancellation: cancellation)
+        request.processors, to: container.bitmap, limits: configuration.limits, cancellation: cancellation)
     } catch is CancellationError {
       throw Error(url: request.url, stage: .process, cause: .cancelled)
     } catch {

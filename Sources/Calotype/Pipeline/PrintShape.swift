@@ -23,10 +23,12 @@ struct PrintShape: Sendable {
     var processors: [any ImageProcessing]
 
     /// Makes the print.
-    func apply(to bitmap: Bitmap, cancellation: CancellationFlag) throws -> Bitmap {
+    func apply(
+      to bitmap: Bitmap, limits: ImageDecodingLimits, cancellation: CancellationFlag
+    ) throws -> Bitmap {
       let part = (x: crop.x, y: crop.y, width: crop.width, height: crop.height)
       let reduced = try bitmap.resampled(crop: part, to: size, cancellation: cancellation)
-      return try ImageProcessors.apply(processors, to: reduced, cancellation: cancellation)
+      return try ImageProcessors.apply(processors, to: reduced, limits: limits, cancellation: cancellation)
     }
   }
 

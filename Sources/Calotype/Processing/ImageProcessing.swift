@@ -15,6 +15,31 @@ public protocol ImageProcessing: Sendable {
   func process(_ image: Bitmap, cancellation: CancellationFlag) throws -> Bitmap
 }
 
+/// A processor that can make a picture larger, and keeps to its caller's limits in that.
+protocol LimitedProcessing: ImageProcessing {
+  /// Makes the new picture, of no more pixels than the limits allow.
+  func process(_ image: Bitmap, limits: ImageDecodingLimits, cancellation: CancellationFlag) throws -> Bitmap
+}
+
+extension LimitedProcessing {
+  /// Makes the new picture within the usual limits.
+  public func process(_ image: Bitmap, cancellation: CancellationFlag) throws -> Bitmap {
+    try process(image, limits: ImageDecodingLimits(), cancellation: cancellation)
+  }
+}
+
+extension ImageProcessing {
+  /// Makes the new picture, within the limits where the processor knows of any.
+  func process(
+    _ image: Bitmap, within limits: ImageDecodingLimits, cancellation: CancellationFlag
+  ) throws -> Bitmap {
+    if let limited = self as? any LimitedProcessing {
+      return try limited.process(image, limits: limits, cancellation: cancellation)
+    }
+    return try process(image, cancellation: cancellation)
+  }
+}
+
 /// The processors that Calotype has. Write them as `.circle`, `.roundedCorners(radius: 8)` and so on
 /// wherever processors are asked for.
 public enum ImageProcessors {}

@@ -2,7 +2,7 @@ extension ImageProcessors {
   /// Brings the picture to another size.
   ///
   /// A request's ``ImageRequest/targetSize`` does the same while the picture is decoded, at less cost.
-  public struct Resize: BuiltInProcessing, Hashable {
+  public struct Resize: BuiltInProcessing, LimitedProcessing, Hashable {
     /// Which part stays where the picture is cropped to the target's shape.
     public enum Anchor: String, Hashable, Sendable, CaseIterable {
       /// The middle.
@@ -51,13 +51,14 @@ extension ImageProcessors {
       return "resize(\(parts.joined(separator: ",")))"
     }
 
-    /// Makes the new picture.
-    public func process(_ image: Bitmap, cancellation: CancellationFlag) throws -> Bitmap {
+    func process(
+      _ image: Bitmap, limits: ImageDecodingLimits, cancellation: CancellationFlag
+    ) throws -> Bitmap {
       guard let geometry = target.resolve(for: image.size) else {
         throw ImageProcessingError.invalidParameter(
           processor: "resize", reason: "\(target.width)×\(target.height) is no size")
       }
-      let most = ImageDecodingLimits().maximumPixelCount
+      let most = limits.maximumPixelCount
       guard geometry.size.pixelCount <= most else {
         throw ImageProcessingError.invalidParameter(
           processor: "resize",

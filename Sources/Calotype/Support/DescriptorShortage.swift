@@ -42,9 +42,11 @@ package enum DescriptorShortage {
     for holder in entries.withLock({ $0.compactMap(\.holder) }) { holder.releaseDescriptors() }
   }
 
+  private static func copyOfOne() -> Int32 { fcntl(0, F_DUPFD_CLOEXEC, 0) }
+
   /// Whether there is none at this moment.
-  static var isThere: Bool {
-    let descriptor = dup(0)
+  package static var isThere: Bool {
+    let descriptor = copyOfOne()
     if descriptor >= 0 {
       close(descriptor)
       return false
@@ -66,7 +68,7 @@ package enum DescriptorShortage {
 
   /// Waits for a while where there is no descriptor, on a thread that may wait.
   package static func waitForOne() {
-    let descriptor = waiting { dup(0) }
+    let descriptor = waiting(copyOfOne)
     if descriptor >= 0 { close(descriptor) }
   }
 

@@ -70,8 +70,10 @@ final class CurlEngine: DescriptorShortage.Holder {
       }
       guard inbox.isAsleep else { return .none }
       inbox.isAsleep = false
-      // Under the lock, so that it is there for as long as that takes: a byte into a socket.
-      curl_multi_wakeup(inbox.multi)
+      // Under the lock, so that it is there for as long as that takes: a byte into a socket. What fails for want of
+      // memory goes well the next time; else the next wish has to wake it.
+      for _ in 0..<3 { if curl_multi_wakeup(inbox.multi) == CURLM_OK { return .none } }
+      inbox.isAsleep = true
       return .none
     }
     if action == .start { startThread() }

@@ -43,32 +43,71 @@ enum CacheCommand {
         takes.upperBound == 0
           ? "\(action) takes no arguments" : action == "trim" ? "trim takes a SIZE" : "remove takes a URL")
     }
-    guard let cache = try Session.diskCache(arguments) else { return 1 }
-    let isJSON = arguments.has("json")
+    let isUnusable = Lock(false)
+    let cache = DiskCache(
+      directory: Session.cacheDirectory(arguments),
+      configuration: .init(onWarning: { warning in
+        if case .unusableFolder = warning { isUnusable.withLock { $0 = true } }
+        Terminal.standardError.line(Escaping.displaySafe("calotype: \(warning)"))
+      }))
+    let status = try run(action, operands, cache, isJSON: arguments.has("json"))
+    return status == 0 && isUnusable.withLock { $0 } ? 1 : status
+  }
+
+  private static func run(
+    _ action: String, _ operands: [String], _ cache: DiskCache, isJSON: Bool
+  ) throws -> Int32 {
     switch action {
     case "path": show(isJSON, [("path", .text(cache.path))], cache.path)
     case "list": list(cache, isJSON)
     case "verify": return verify(cache, isJSON)
     case "remove":
       let urls = try operands.map(Arguments.address)
-      let count = urls.reduce(0) { $0 + cache.remove(url: $1) }
+      var total = DiskCache.Removal()
+      for url in urls {
+        let removal = cache.remove(url: url)
+        complain(removal, Escaping.address(url.absoluteString))
+        total.removed += removal.removed
+        total.remaining += removal.remaining
+        total.reason = total.reason ?? removal.reason
+      }
       cache.flush()
-      show(isJSON, [("removed", .number(count))], "\(Format.count(count, "entry", "entries")) removed")
-      return count > 0 ? 0 : 1
+      show(
+        isJSON, [("removed", .number(total.removed))] + members(total), "\(entries(total.removed)) removed")
+      return total.removed > 0 && total.reason == nil ? 0 : 1
     case "trim":
       guard let bytes = size(operands[0]) else {
         throw UsageError("\(operands[0]) is no size: 500000, 100M, 2G")
       }
-      cache.trim(toSize: bytes)
-      cache.flush()
-      info(cache, isJSON)
-    case "clear":
-      cache.removeAll()
-      cache.flush()
-      info(cache, isJSON)
+      return conclude(cache.trim(toSize: bytes), cache, isJSON)
+    case "clear": return conclude(cache.clear(), cache, isJSON)
     default: info(cache, isJSON)
     }
     return 0
+  }
+
+  /// Says what came of removing entries, and what there is now.
+  private static func conclude(_ removal: DiskCache.Removal, _ cache: DiskCache, _ isJSON: Bool) -> Int32 {
+    complain(removal, cache.path)
+    cache.flush()
+    info(cache, isJSON, members(removal))
+    return removal.reason == nil ? 0 : 1
+  }
+
+  private static func complain(_ removal: DiskCache.Removal, _ what: String) {
+    guard let reason = removal.reason else { return }
+    let text =
+      removal.remaining > 0
+      ? "\(entries(removal.remaining)) could not be removed: \(reason)"
+      : "the index cannot be used: \(reason)"
+    Terminal.standardError.line(Escaping.displaySafe("calotype cache: \(what): \(text)"))
+  }
+
+  private static func entries(_ count: Int) -> String { Format.count(count, "entry", "entries") }
+
+  private static func members(_ removal: DiskCache.Removal) -> [(String, Value)] {
+    guard let reason = removal.reason else { return [] }
+    return [("remaining", .number(removal.remaining)), ("reason", .text(reason))]
   }
 
   private enum Value {
@@ -87,7 +126,7 @@ enum CacheCommand {
     Terminal.standardOutput.line(json.object)
   }
 
-  private static func info(_ cache: DiskCache, _ isJSON: Bool) {
+  private static func info(_ cache: DiskCache, _ isJSON: Bool, _ more: [(String, Value)] = []) {
     let info = cache.info
     if isJSON {
       show(
@@ -95,7 +134,7 @@ enum CacheCommand {
         [
           ("path", .text(info.path)), ("entries", .number(info.count)), ("bytes", .number(info.bytes)),
           ("index_bytes", .number(info.indexBytes)), ("limit", .number(info.sizeLimit)),
-        ], "")
+        ] + more, "")
       return
     }
     Terminal.standardOutput.write(
@@ -152,16 +191,27 @@ enum CacheCommand {
       json.add("leftovers", report.leftovers)
       json.add("unindexed", report.unindexed)
       json.add("vanished", report.vanished)
+      if !report.undropped.isEmpty {
+        json.add("undropped", json: "[\(report.undropped.map(JSONText.quoted).joined(separator: ","))]")
+      }
+      json.add("index_problem", report.indexProblem)
       Terminal.standardOutput.line(json.object)
     } else {
+      let undropped = Set(report.undropped)
       for path in report.damaged {
-        Terminal.standardOutput.line(Escaping.displaySafe("damaged, dropped: \(path)"))
+        let what = undropped.contains(path) ? "damaged, and could not be dropped" : "damaged, dropped"
+        Terminal.standardOutput.line(Escaping.displaySafe("\(what): \(path)"))
       }
       let found =
-        report.isClean
+        report.damaged.isEmpty && report.leftovers == 0
         ? "all whole" : "\(report.damaged.count) damaged, \(report.leftovers) left behind by killed writers"
-      Terminal.standardOutput.line(
-        "\(Format.count(report.entries, "entry", "entries")), \(Format.bytes(report.bytes)): \(found)")
+      Terminal.standardOutput.line("\(entries(report.entries)), \(Format.bytes(report.bytes)): \(found)")
+      if report.unindexed + report.vanished > 0 || report.indexProblem != nil {
+        let end = report.indexProblem.map { "it could not be mended: \($0)" } ?? "it has been mended"
+        Terminal.standardOutput.line(
+          Escaping.displaySafe(
+            "the index lacked \(entries(report.unindexed)) and had \(report.vanished) that are gone; \(end)"))
+      }
     }
     return report.isClean ? 0 : 1
   }

@@ -1,5 +1,4 @@
 import Foundation
-
 import TestSupport
 
 @testable import Calotype
@@ -7,7 +6,10 @@ import TestSupport
 /// What a cache has made of its folder.
 extension TemporaryFolder {
   /// All files below, by path from here; folders are left out.
-  var files: [String] {
+  var files: [String] { Self.files(in: path) }
+
+  /// The same for any folder. Where something is mounted, it ends.
+  static func files(in path: String) -> [String] {
     let all = FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
     return all.filter { file in
       var status = stat()
@@ -16,8 +18,10 @@ extension TemporaryFolder {
   }
 
   /// The files that are entries.
-  var entryFiles: [String] {
-    files.filter { file in
+  var entryFiles: [String] { Self.entryFiles(in: path) }
+
+  static func entryFiles(in path: String) -> [String] {
+    files(in: path).filter { file in
       let name = file.split(separator: "/").last ?? ""
       return name.count == 32 && name.allSatisfy(\.isHexDigit)
     }

@@ -36,11 +36,86 @@ import class TestSupport.SpawnedProgram
     cache.flush()
     #expect(warnings.all.count == 1)
     #expect(warnings.all.first?.description.contains("No space left on device") == true)
-    #expect(folder.files.filter { $0.contains("tmp-") } == [])
+    #expect(TemporaryFolder.files(in: mount).filter { $0.contains("tmp-") } == [])
     let stored = (0..<30).filter { cache.entry(for: "k\($0)") != nil }
     #expect(stored.contains(0))
     #expect(stored.count < 11)
     #expect(cache.verify().damaged == [])
+  }
+
+  /// What the index has no room for is not kept either: it would never be let go.
+  @Test(
+    .enabled(if: geteuid() == 0, "only root may mount a file system"),
+    arguments: ["size=1m", "size=2m,nr_inodes=100"])
+  func onAFullDiskTheIndexKnowsAllThereIs(options: String) throws {
+    let mount = folder.path + "/full"
+    try FileManager.default.createDirectory(atPath: mount, withIntermediateDirectories: false)
+    try #require(shell("mount -t tmpfs -o \(options),mode=700 tmpfs '\(mount)'") == 0)
+    defer { _ = shell("umount -l '\(mount)'") }
+    let cache = cache(at: mount)
+    // A few at a time, as a run stores them, so that the disk fills up between batches.
+    for number in 0..<400 {
+      cache.store(entry(bytes: 4000, url: "http://a/\(number)"), for: "k\(number)")
+      if number % 16 == 0 { cache.flush() }
+    }
+    cache.flush()
+    let files = TemporaryFolder.entryFiles(in: mount).count
+    #expect(files > 20)
+    #expect(cache.info.count == files)
+    let report = cache.verify()
+    #expect(report.isClean && report.unindexed == 0 && report.vanished == 0, "\(report)")
+    #expect(report.entries == files)
+    #expect(warnings.all.count == 1, "\(warnings.all)")
+    // All of it can be let go.
+    #expect(cache.trim(toSize: 0).removed == files)
+    #expect(TemporaryFolder.entryFiles(in: mount).isEmpty)
+    #expect(cache.info.count == 0)
+  }
+
+  /// Where the index cannot be written, every file is checked all the same, and that is said.
+  @Test(.enabled(if: geteuid() == 0, "only root may mount a file system"))
+  func verifyChecksAllWithoutAnIndex() throws {
+    let (source, mount) = (folder.path + "/rw", folder.path + "/ro")
+    try FileManager.default.createDirectory(atPath: mount, withIntermediateDirectories: false)
+    let writer = cache(at: source)
+    for number in 0..<40 { writer.store(entry(bytes: 100, url: "http://a/\(number)"), for: "k\(number)") }
+    writer.flush()
+    try #require(shell("rm '\(writer.path)'/index.sqlite*") == 0)
+    try #require(shell("mount --bind '\(source)' '\(mount)'") == 0)
+    defer { _ = shell("umount -l '\(mount)'") }
+    try #require(shell("mount -o remount,bind,ro '\(mount)'") == 0)
+    let report = cache(at: mount).verify()
+    #expect(report.entries == 40)
+    #expect(report.damaged.isEmpty)
+    #expect(report.indexProblem != nil)
+    #expect(!report.isClean)
+  }
+
+  /// What cannot be removed is counted as such, and costs the others nothing.
+  @Test(.enabled(if: geteuid() == 0, "only root may mount a file system"))
+  func whatCannotBeRemovedIsTold() throws {
+    let cache = cache()
+    for number in 0..<10 { cache.store(entry(bytes: 100, url: "http://a/\(number)"), for: "k\(number)") }
+    cache.flush()
+    // A file that something is mounted on cannot be deleted.
+    let stuck = folder.path + "/" + folder.entryFiles[0]
+    try #require(shell("mount --bind '\(stuck)' '\(stuck)'") == 0)
+    defer { _ = shell("umount -l '\(stuck)'") }
+    var removal = cache.trim(toSize: 0)
+    #expect(removal.removed == 9 && removal.remaining == 1)
+    #expect(removal.reason == String(cString: strerror(EBUSY)))
+    #expect(cache.info.count == 1)
+    removal = cache.clear()
+    #expect(removal.removed == 0 && removal.remaining == 1)
+    #expect(cache.info.count == 1)
+    let left = try #require(cache.entries().first { _ in true })
+    removal = cache.remove(url: try #require(URL(string: left.url)))
+    #expect(removal.removed == 0 && removal.remaining == 1)
+    cache.remove(left.key)
+    #expect(warnings.all.map(\.description).contains { $0.hasPrefix("nothing could be removed") })
+    try #require(shell("umount '\(stuck)'") == 0)
+    #expect(cache.clear().removed == 1)
+    #expect(cache.info.count == 0)
   }
 
   @Test(.enabled(if: geteuid() == 0, "only root may mount a file system"))

@@ -65,6 +65,16 @@ import Testing
     }
   }
 
+  /// A file of some megabytes can hold more frames than anyone can wait for.
+  @Test func allFramesTogetherHaveALimitOfTime() throws {
+    var animation = try FrameTruthTests.animation(try FrameTruthTests.data("kept.gif"))
+    animation.limits.maximumSeconds = 0
+    for format in ImageEncoder.animatedFormats {
+      let error = #expect(throws: ImageEncodingError.self) { try encode(animation, format) }
+      #expect("\(String(describing: error))".contains("5 frames take more than"))
+    }
+  }
+
   /// A frame in which nothing changes, one that changes a corner, and long delays.
   @Test func framesThatHardlyDiffer() throws {
     var gif = MadeGIF(width: 30, height: 20, loops: 2)

@@ -165,4 +165,19 @@ import Testing
     await pipeline.flush()
     #expect(decoder.decodeCount == 2)
   }
+
+  /// A pipeline's own limits hold for its processors too.
+  @Test func aPipelinesLimitsHoldForWhatProcessorsMake() async throws {
+    let fixture = PipelineFixture(configure: { $0.limits.maximumPixelCount = 10_000 }) { _ in
+      .respond(body: Data([1]))
+    }
+    func outcome(_ side: Int) async -> String? {
+      let resize = ImageProcessors.Resize(
+        TargetSize(width: Double(side), height: Double(side), mode: .exact, allowsUpscaling: true))
+      return await fixture.pipeline.task(for: ImageRequest(url: url("/a"), processors: [resize])).outcome
+        .errorCode
+    }
+    #expect(await outcome(100) == nil)
+    #expect(await outcome(101) == "processing_failed")
+  }
 }

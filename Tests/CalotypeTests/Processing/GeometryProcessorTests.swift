@@ -38,6 +38,29 @@ import Testing
     #expect(try ImageProcessors.apply([.rotate(quarters: 2), .rotate(quarters: 2)], to: picture) == picture)
   }
 
+  /// The caller's limits count, also within a composition, be they narrower or wider than the usual ones.
+  @Test func nothingIsMadeLargerThanTheCallersLimits() throws {
+    let resize = ImageProcessors.Resize(TargetSize(width: 200, height: 100, allowsUpscaling: true))
+    let picture = try numbered(100, 50)
+    for processor in [resize, ImageProcessors.Composition([resize])] as [any ImageProcessing] {
+      let error = #expect(throws: ImageProcessingError.self) {
+        try ImageProcessors.apply([processor], to: picture, limits: .init(maximumPixelCount: 19_999))
+      }
+      #expect("\(String(describing: error))".contains("limit of 19999 pixels"))
+      let made = try ImageProcessors.apply([processor], to: picture, limits: .init(maximumPixelCount: 20_000))
+      #expect(made.size == PixelSize(width: 200, height: 100))
+    }
+    let most = ImageDecodingLimits().maximumPixelCount
+    let wide = ImageProcessors.Resize(
+      TargetSize(width: Double(most + 1), height: 1, mode: .exact, allowsUpscaling: true))
+    #expect(throws: ImageProcessingError.self) { try wide.process(picture, cancellation: CancellationFlag()) }
+    let cancelled = CancellationFlag()
+    cancelled.cancel()
+    #expect(throws: CancellationError.self) {
+      try wide.process(picture, limits: .init(maximumPixelCount: .max), cancellation: cancelled)
+    }
+  }
+
   @Test func resizeModes() throws {
     let picture = try numbered(100, 50)
     func size(_ mode: TargetSize.Mode) throws -> PixelSize {

@@ -87,14 +87,32 @@ final class CacheFolder: Sendable {
   }
 
   /// Deletes an entry's file. With an inode, only where the file is still that one.
-  func delete(_ name: EntryName, inode: ino_t? = nil) {
-    guard isShardKnown(name.shard) || checkShard(name.shard) else { return }
-    name.withPath { path in
+  ///
+  /// - Returns: Why it is still there, or `nil` where it is not.
+  @discardableResult
+  func delete(_ name: EntryName, inode: ino_t? = nil) -> SystemError? {
+    guard isShardKnown(name.shard) || checkShard(name.shard) else { return nil }
+    return name.withPath { path in
       if let inode {
-        guard let status = try? FileSystem.status(descriptor, path), status.st_ino == inode else { return }
+        guard let status = try? FileSystem.status(descriptor, path), status.st_ino == inode else {
+          return nil
+        }
       }
-      _ = try? FileSystem.retrying { unlinkat(descriptor, path, 0) }
+      do throws(SystemError) {
+        try FileSystem.retrying { unlinkat(descriptor, path, 0) }
+        return nil
+      } catch {
+        return error.code == ENOENT ? nil : error
+      }
     }
+  }
+
+  /// Whether there is no room for more, of bytes or of files.
+  var isFull: Bool {
+    var space = statvfs()
+    guard fstatvfs(descriptor, &space) == 0 else { return false }
+    // A database's file grows by some blocks at a time. Some file systems count no files.
+    return space.f_bavail < 16 || space.f_files > 0 && space.f_favail < 4
   }
 
   /// Makes a temporary file in a shard's folder, open for writing, with mode 0600.

@@ -41,18 +41,42 @@ extension DiskCache {
     public var entries = 0
     /// Their bytes on disk.
     public var bytes = 0
-    /// Files that were no whole entries, by path below the cache's folder. They have been dropped.
+    /// Files that were no whole entries, by path below the cache's folder. They have been dropped, but for those in
+    /// ``undropped``.
     public var damaged: [String] = []
+    /// Those of ``damaged`` that could not be dropped, or not even be read.
+    public var undropped: [String] = []
     /// Temporary files that killed writers had left behind. They have been deleted.
     public var leftovers = 0
     /// Entries that the index did not know, or not right. They have been entered.
     public var unindexed = 0
     /// Entries that the index had and the folder has not. They have been struck out.
     public var vanished = 0
+    /// Why the index could not be made to agree with the files, or `nil` where it does.
+    public var indexProblem: String?
 
-    /// Whether every entry is whole and nothing was left behind. That the index lagged behind the files, as
-    /// it may while other processes write, is no fault.
-    public var isClean: Bool { damaged.isEmpty && leftovers == 0 }
+    /// Whether every entry is whole, nothing was left behind, and the index agrees now. That it lagged behind the
+    /// files, as it may while other processes write, is no fault.
+    public var isClean: Bool { damaged.isEmpty && leftovers == 0 && indexProblem == nil }
+  }
+
+  /// What came of removing entries.
+  public struct Removal: Hashable, Sendable {
+    /// Entries that have gone.
+    public var removed = 0
+    /// Entries that were to go and could not be removed.
+    public var remaining = 0
+    /// Why, in the system's words, where some remain or could not even be looked for.
+    public var reason: String?
+
+    /// Creates a report of nothing.
+    public init() {}
+
+    mutating func note(_ error: SystemError?) {
+      guard let error else { return removed += 1 }
+      remaining += 1
+      if reason == nil { reason = error.message }
+    }
   }
 
   /// Waits until what was stored, used and removed so far is in the index and the size limit holds.
@@ -84,14 +108,15 @@ extension DiskCache {
   }
 
   /// Drops everything stored for an address: the original, its prints, its variants, what was kept of a
-  /// broken download. Returns how many entries that were.
+  /// broken download.
   @discardableResult
-  public func remove(url: URL) -> Int {
+  public func remove(url: URL) -> Removal {
     let address = ImageRequest.normalizedAddress(url.absoluteString)
     return index.perform { worker in
-      guard let folder = folders.current(creating: false) else { return 0 }
+      var removal = Removal()
+      guard let folder = folders.current(creating: false) else { return removal }
       var names: [EntryName] = []
-      _ = worker.attempt(in: folder) { connection throws(SQLiteError) in
+      let outcome = worker.attempt(in: folder) { connection throws(SQLiteError) in
         names = []
         try connection.rows(
           "SELECT id, low, coalesce(url, key) FROM entries WHERE address = ?",
@@ -101,22 +126,55 @@ extension DiskCache {
             names.append(EntryName(row))
           }
         }
-        for name in names { folder.delete(name) }
+      }
+      removal.reason = outcome.problem
+      var gone: [EntryName] = []
+      for name in names {
+        let error = folder.delete(name)
+        removal.note(error)
+        if error == nil { gone.append(name) }
+      }
+      guard !gone.isEmpty else { return removal }
+      // A row that stays where the index cannot be written is met again, and is then found to have no file.
+      _ = worker.attempt(in: folder) { connection throws(SQLiteError) in
         try connection.transaction { () throws(SQLiteError) in
-          for name in names { try worker.delete(name, connection) }
+          for name in gone { try worker.delete(name, connection) }
         }
       }
-      return names.count
+      return removal
     }
   }
 
   /// Lets the least recently used entries go until the rest takes at most so many bytes on disk.
-  public func trim(toSize bytes: Int) {
+  @discardableResult
+  public func trim(toSize bytes: Int) -> Removal {
     index.perform { worker in
-      guard let folder = folders.current(creating: false) else { return }
-      _ = worker.attempt(in: folder) { connection throws(SQLiteError) in
-        try worker.evict(toBytes: max(0, bytes), folder, connection)
+      var removal = Removal()
+      guard let folder = folders.current(creating: false) else { return removal }
+      let outcome = worker.attempt(in: folder) { connection throws(SQLiteError) in
+        removal = Removal()
+        removal = try worker.evict(toBytes: max(0, bytes), folder, connection)
       }
+      if removal.reason == nil { removal.reason = outcome.problem }
+      return removal
+    }
+  }
+
+  /// Drops every entry, as ``removeAll()`` does, and says what came of it.
+  @discardableResult
+  public func clear() -> Removal {
+    guard let folder = folders.current(creating: false) else { return Removal() }
+    return index.discardingChanges { worker in
+      var removal = Removal()
+      for shard in 0..<256 {
+        var names: [EntryName] = []
+        folder.forEachName(inShard: shard) { bytes in
+          if let name = EntryName(fileName: bytes), name.shard == shard { names.append(name) }
+        }
+        for name in names where folder.status(of: name) != nil { removal.note(folder.delete(name)) }
+      }
+      worker.startAnew(folder)
+      return removal
     }
   }
 
@@ -124,14 +182,8 @@ extension DiskCache {
   /// index agree with the files.
   public func verify() -> VerifyReport {
     index.perform { worker in
-      var report = VerifyReport()
-      guard let folder = folders.current(creating: false) else { return report }
-      _ = worker.attempt(in: folder) { connection throws(SQLiteError) in
-        report = VerifyReport()
-        worker.recover(folder, connection)
-        for shard in 0..<256 { try worker.verify(shard, folder, connection, &report) }
-      }
-      return report
+      guard let folder = folders.current(creating: false) else { return VerifyReport() }
+      return worker.verify(folder)
     }
   }
 }

@@ -59,12 +59,16 @@ public final class DiskCache: DataCaching {
     case unusableFolder(path: String, reason: String)
     /// An entry could not be stored; `reason` is the system's.
     case notStored(path: String, reason: String)
+    /// An entry that was to go could not be removed; `reason` is the system's.
+    case notRemoved(path: String, reason: String)
 
     /// A sentence that names the folder.
     public var description: String {
       switch self {
       case .unusableFolder(let path, let reason): "the cache folder \(path) is not used: \(reason)"
       case .notStored(let path, let reason): "nothing could be stored in the cache folder \(path): \(reason)"
+      case .notRemoved(let path, let reason):
+        "nothing could be removed from the cache folder \(path): \(reason)"
       }
     }
   }
@@ -108,7 +112,10 @@ public final class DiskCache: DataCaching {
     let warnings = WarningGate(configuration.onWarning)
     self.warnings = warnings
     folders = FolderHolder(directory: directory, name: configuration.folderName) { warnings.tell($0) }
-    index = DiskIndex(folders: folders, configuration: configuration, clock: clock)
+    let path = folders.path
+    index = DiskIndex(folders: folders, configuration: configuration, clock: clock) { reason in
+      warnings.tell(.notStored(path: path, reason: reason))
+    }
   }
 
   deinit { index.close() }
@@ -200,24 +207,12 @@ public final class DiskCache: DataCaching {
     guard let folder = folders.current(creating: false) else { return }
     let name = EntryName(key: key)
     guard folder.status(of: name) != nil else { return }
-    folder.delete(name)
+    if let error = folder.delete(name) { return notRemoved(error) }
     index.noteRemoved(name)
   }
 
   /// Drops every entry. Other files in the folder, and links, are left alone.
-  public func removeAll() {
-    guard let folder = folders.current(creating: false) else { return }
-    index.discardingChanges { worker in
-      for shard in 0..<256 {
-        var names: [EntryName] = []
-        folder.forEachName(inShard: shard) { bytes in
-          if let name = EntryName(fileName: bytes), name.shard == shard { names.append(name) }
-        }
-        for name in names where folder.status(of: name) != nil { folder.delete(name) }
-      }
-      worker.startAnew(folder)
-    }
-  }
+  public func removeAll() { clear() }
 
   // MARK: Parts
 
@@ -270,8 +265,12 @@ public final class DiskCache: DataCaching {
   }
 
   func drop(_ name: EntryName, inode: ino_t, in folder: CacheFolder) {
-    folder.delete(name, inode: inode)
+    if let error = folder.delete(name, inode: inode) { return notRemoved(error) }
     index.noteRemoved(name)
+  }
+
+  private func notRemoved(_ error: SystemError) {
+    warnings.tell(.notRemoved(path: path, reason: error.message))
   }
 
   private func notStored(_ error: SystemError) {

@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 
 /// The index of a cache's entries, kept in batches on a queue of its own. Nothing that reads entries waits
 /// for it.
@@ -8,12 +9,15 @@ final class DiskIndex: Sendable {
     /// When a batch is due, on the clock of `DispatchTime`, in nanoseconds.
     var due: UInt64?
     var latest: Int64 = 0
+    /// Batches that have failed one after the other.
+    var failures = 0
   }
 
   private let pending = Lock(Pending())
   private let queue: DispatchQueue
   private let worker: IndexWorker
   private let clock: @Sendable () -> Double
+  private let onDiskFull: @Sendable (_ reason: String) -> Void
   /// Bytes stored that make a batch due at once.
   private let urgentBytes: Int
 
@@ -23,8 +27,12 @@ final class DiskIndex: Sendable {
   /// What cannot be written is kept up to this many entries; the claim's note remembers the rest.
   private static let keptAfterFailure = 20_000
 
-  init(folders: FolderHolder, configuration: DiskCache.Configuration, clock: @escaping @Sendable () -> Double)
-  {
+  /// - Parameter onDiskFull: Told where what was stored had to be taken back, since the index had no room for it.
+  init(
+    folders: FolderHolder, configuration: DiskCache.Configuration, clock: @escaping @Sendable () -> Double,
+    onDiskFull: @escaping @Sendable (_ reason: String) -> Void
+  ) {
+    self.onDiskFull = onDiskFull
     queue = DispatchQueue(label: "calotype.disk-cache.index", qos: .utility)
     worker = IndexWorker(folders: folders, configuration: configuration, clock: clock)
     self.clock = clock
@@ -71,7 +79,7 @@ final class DiskIndex: Sendable {
   /// Waits until everything noted so far is in the index, as far as it can be.
   func flush() {
     queue.sync {
-      for _ in 0..<3 where !runBatch() {}
+      for _ in 0..<3 { if runBatch() { break } }
       worker.rest()
     }
   }
@@ -80,16 +88,17 @@ final class DiskIndex: Sendable {
   func perform<Result>(_ body: (IndexWorker) -> Result) -> Result {
     queue.sync {
       _ = runBatch()
+      worker.catchUp()
       return body(worker)
     }
   }
 
   /// Forgets what was noted, and runs a closure with the worker.
-  func discardingChanges(_ body: (IndexWorker) -> Void) {
+  func discardingChanges<Result>(_ body: (IndexWorker) -> Result) -> Result {
     queue.sync {
       let changes = pending.withLock { $0.changes.take() }
-      body(worker)
-      IndexChanges.settle(changes)
+      defer { IndexChanges.settle(changes) }
+      return body(worker)
     }
   }
 
@@ -130,26 +139,42 @@ final class DiskIndex: Sendable {
   }
 
   private func retryLater() {
-    let delay = pending.withLock { Self.schedule(&$0, after: 1_000_000_000) }
+    let delay = pending.withLock { pending in
+      // A disk that cannot be written is asked again, but more and more rarely.
+      Self.schedule(&pending, after: 1_000_000_000 << UInt64(min(pending.failures, 6)))
+    }
     if let delay { start(after: delay) }
   }
 
-  /// Writes what has been noted; `false` where others held the index for too long.
+  /// Writes what has been noted; `false` where that failed and is to be tried again.
   private func runBatch() -> Bool {
-    let changes = pending.withLock { $0.changes.take() }
-    let outcome = worker.write(changes) { name in pending.withLock { $0.changes.willStore(name) } }
-    switch outcome {
-    case .written:
-      IndexChanges.settle(changes)
-      return true
-    case .busy:
-      pending.withLock { $0.changes.restore(changes) }
-      return false
-    case .failed:
-      pending.withLock { pending in
-        if pending.changes.count + changes.count < Self.keptAfterFailure { pending.changes.restore(changes) }
+    var changes = pending.withLock { $0.changes.take() }
+    while true {
+      let outcome = worker.write(changes) { name in pending.withLock { $0.changes.willStore(name) } }
+      switch outcome {
+      case .written:
+        IndexChanges.settle(changes)
+        pending.withLock { $0.failures = 0 }
+        return true
+      case .failed where worker.isForWantOfRoom(outcome):
+        let dropped = IndexChanges.removeNewest(from: &changes)
+        if !dropped.isEmpty {
+          worker.giveUp(dropped.keys)
+          // What the index knew under these names has gone with them.
+          for name in dropped.keys { changes[name] = .removed }
+          IndexChanges.settle(dropped)
+          onDiskFull(systemMessage(ENOSPC))
+          continue
+        }
+      case .busy, .failed: break
       }
-      return true
+      return pending.withLock { pending in
+        if case .failed = outcome { pending.failures += 1 }
+        guard pending.changes.count + changes.count < Self.keptAfterFailure else { return true }
+        pending.changes.restore(changes)
+        // What was read lately can wait for what is stored next.
+        return !changes.values.contains { if case .used = $0 { false } else { true } }
+      }
     }
   }
 

@@ -87,6 +87,20 @@ struct IndexChanges: Sendable {
     }
   }
 
+  /// Takes out the newest quarter of what was stored, or at least four.
+  static func removeNewest(from changes: inout [EntryName: Change]) -> [EntryName: Change] {
+    var stored: [(name: EntryName, used: Int64)] = []
+    for (name, change) in changes {
+      if case .stored(let row, _, _) = change { stored.append((name, row.used)) }
+    }
+    stored.sort { $0.used > $1.used }
+    var removed: [EntryName: Change] = [:]
+    for (name, _) in stored.prefix(max(4, stored.count / 4)) {
+      removed[name] = changes.removeValue(forKey: name)
+    }
+    return removed
+  }
+
   /// Says to the writers' claims that the changes are settled.
   static func settle(_ changes: [EntryName: Change]) {
     for (name, change) in changes {

@@ -10,11 +10,27 @@ extension IndexWorker {
   /// A temporary file without a living writer's note is left over when it is this old, in seconds.
   private static let leftoverAge = 600.0
 
-  /// Checks every entry of one shard and makes the index agree with them.
-  func verify(
-    _ shard: Int, _ folder: CacheFolder, _ connection: SQLiteConnection,
-    _ report: inout DiskCache.VerifyReport
-  ) throws(SQLiteError) {
+  /// Checks every entry, whether the index can be used or not, and makes the index agree with them.
+  func verify(_ folder: CacheFolder) -> DiskCache.VerifyReport {
+    _ = attempt(in: folder) { connection throws(SQLiteError) in recover(folder, connection) }
+    var report = DiskCache.VerifyReport()
+    for shard in 0..<256 { check(shard, folder, &report) }
+    let checked = report
+    var outcome = attempt(in: folder) { connection throws(SQLiteError) in
+      report = checked
+      for shard in 0..<256 { try compare(shard, folder, connection, &report) }
+    }
+    if case .written = outcome {
+      outcome = attempt(in: folder) { connection throws(SQLiteError) in
+        for shard in 0..<256 { try reconcile(shard, folder, connection) }
+      }
+    }
+    report.indexProblem = outcome.problem
+    return report
+  }
+
+  /// Checks every entry of one shard.
+  private func check(_ shard: Int, _ folder: CacheFolder, _ report: inout DiskCache.VerifyReport) {
     var names: [EntryName] = []
     var temporaries: [String] = []
     folder.forEachName(inShard: shard) { bytes in
@@ -29,11 +45,6 @@ extension IndexWorker {
       folder.discard(temporary)
       report.leftovers += 1
     }
-    let before = try ids(of: shard, connection)
-    try reconcile(shard, folder, connection)
-    let after = try ids(of: shard, connection)
-    report.unindexed += after.subtracting(before).count
-    report.vanished += before.subtracting(after).count
   }
 
   private func check(_ name: EntryName, _ folder: CacheFolder, _ report: inout DiskCache.VerifyReport) {
@@ -41,6 +52,7 @@ extension IndexWorker {
     defer { closeFile(opened) }
     guard let status = folder.status(ofEntry: opened) else {
       report.damaged.append(name.path)
+      report.undropped.append(name.path)
       return
     }
     switch EntryFile.read(opened, status, key: nil) {
@@ -49,10 +61,25 @@ extension IndexWorker {
       report.bytes += status.sizeOnDisk
     case .damaged, .otherKey:
       report.damaged.append(name.path)
-      folder.delete(name, inode: status.st_ino)
+      if folder.delete(name, inode: status.st_ino) != nil { report.undropped.append(name.path) }
     case .unreadable:
       report.damaged.append(name.path)
+      report.undropped.append(name.path)
     }
+  }
+
+  /// Counts where the index and the files of one shard do not agree.
+  private func compare(
+    _ shard: Int, _ folder: CacheFolder, _ connection: SQLiteConnection,
+    _ report: inout DiskCache.VerifyReport
+  ) throws(SQLiteError) {
+    var files: Set<Int64> = []
+    folder.forEachName(inShard: shard) { bytes in
+      if let name = EntryName(fileName: bytes), name.shard == shard { files.insert(name.id) }
+    }
+    let rows = try ids(of: shard, connection)
+    report.unindexed += files.subtracting(rows).count
+    report.vanished += rows.subtracting(files).count
   }
 
   /// Whether a temporary file is old and its writer's note is gone.

@@ -13,7 +13,17 @@ import CXXHash
 /// Sound as Sendable: everything but the constants is touched only on ``DiskIndex``'s serial queue.
 final class IndexWorker: @unchecked Sendable {
   enum Outcome {
-    case written, busy, failed
+    case written, busy
+    case failed(SQLiteError?)
+
+    /// Why it is not in the index, or `nil` where it is.
+    var problem: String? {
+      switch self {
+      case .written: nil
+      case .busy: "others hold the index for too long"
+      case .failed(let error): error?.message ?? "the index cannot be used"
+      }
+    }
   }
 
   static let fileName = "index.sqlite"
@@ -47,7 +57,7 @@ final class IndexWorker: @unchecked Sendable {
   func write(_ changes: [EntryName: IndexChanges.Change], willStore: (EntryName) -> Bool) -> Outcome {
     let stores = changes.values.contains { if case .stored = $0 { true } else { false } }
     if changes.isEmpty, connection == nil { return .written }
-    guard let folder = folders.current(creating: stores) else { return .failed }
+    guard let folder = folders.current(creating: stores) else { return .failed(nil) }
     if !folder.isInPlace {
       close()
       folders.forget(folder)
@@ -68,6 +78,7 @@ final class IndexWorker: @unchecked Sendable {
   func attempt(
     in folder: CacheFolder, _ body: (SQLiteConnection) throws(SQLiteError) -> Void
   ) -> Outcome {
+    var last: SQLiteError?
     for _ in 0..<2 {
       do throws(SQLiteError) {
         let connection = try openConnection(folder)
@@ -75,15 +86,38 @@ final class IndexWorker: @unchecked Sendable {
         return .written
       } catch {
         if error.isDamage {
+          last = error
           reset(folder)
           continue
         }
         if error.isBusy { return .busy }
         close()
-        return .failed
+        return .failed(error)
       }
     }
-    return .failed
+    return .failed(last)
+  }
+
+  /// Whether a failure is one of a disk that is full.
+  func isForWantOfRoom(_ outcome: Outcome) -> Bool {
+    guard case .failed(let error?) = outcome, let folder = folders.current(creating: false) else {
+      return false
+    }
+    return error.isFull || error.mayBeFull && folder.isFull
+  }
+
+  /// Takes files away again that the index has no room for: entries that it does not know would never go.
+  func giveUp(_ names: some Sequence<EntryName>) {
+    guard let folder = folders.current(creating: false) else { return }
+    for name in names { folder.delete(name) }
+  }
+
+  /// Clears up after killed writers, where the index can be used.
+  func catchUp() {
+    guard let folder = folders.current(creating: false), WriterClaim.hasDead(in: folder.descriptor) else {
+      return
+    }
+    _ = attempt(in: folder) { connection throws(SQLiteError) in recover(folder, connection) }
   }
 
   private func apply(
@@ -128,10 +162,13 @@ final class IndexWorker: @unchecked Sendable {
   // MARK: Letting go
 
   /// Lets the least recently used entries go until the rest takes at most so many bytes.
+  @discardableResult
   func evict(
     toBytes limit: Int, _ folder: CacheFolder, _ connection: SQLiteConnection,
     willStore: (EntryName) -> Bool = { _ in false }
-  ) throws(SQLiteError) {
+  ) throws(SQLiteError) -> DiskCache.Removal {
+    var removal = DiskCache.Removal()
+    var stuck: Set<EntryName> = []
     var isOver = true
     // Some at a time, so that other processes get their turn.
     while isOver {
@@ -143,24 +180,40 @@ final class IndexWorker: @unchecked Sendable {
         try connection.rows("SELECT id, low, size, stored FROM entries ORDER BY used LIMIT 512") { row in
           victims.append((EntryName(row), Int(row.integer(2)), row.integer(3)))
         }
-        if victims.isEmpty { isOver = false }
+        var goesOn = false
         for victim in victims where bytes > limit {
-          var isGone = false
+          var dropped = Dropped.kept
           if !willStore(victim.name) {
-            isGone = try drop(victim.name, stored: victim.stored, folder, connection)
+            dropped = try drop(victim.name, stored: victim.stored, folder, connection)
           }
-          if isGone {
+          switch dropped {
+          case .gone:
             bytes -= victim.size
-          } else {
+            removal.note(nil)
+            goesOn = true
+          case .kept:
             // Stored anew since the index last heard of it: it is not the oldest.
             try connection.run(
               "UPDATE entries SET used = ?2 WHERE id = ?1", .integer(victim.name.id),
               .integer(DiskIndex.microseconds(clock())))
+            goesOn = true
+          case .stuck(let error): if stuck.insert(victim.name).inserted { removal.note(error) }
           }
         }
-        isOver = bytes > limit && isOver
+        // Where none of them can be removed, neither can the others.
+        isOver = bytes > limit && goesOn
       }
     }
+    return removal
+  }
+
+  /// What came of dropping an entry.
+  private enum Dropped {
+    case gone
+    /// It has been stored anew.
+    case kept
+    /// Its file cannot be removed.
+    case stuck(SystemError)
   }
 
   private func dropExpired(_ folder: CacheFolder, _ connection: SQLiteConnection) throws(SQLiteError) {
@@ -169,25 +222,26 @@ final class IndexWorker: @unchecked Sendable {
       "SELECT id, low, stored FROM entries WHERE expires <= ? LIMIT 256",
       [.integer(DiskIndex.microseconds(clock()))]
     ) { row in ended.append((EntryName(row), row.integer(2))) }
-    for entry in ended { _ = try drop(entry.name, stored: entry.stored, folder, connection) }
+    for entry in ended { try drop(entry.name, stored: entry.stored, folder, connection) }
   }
 
   /// Deletes an entry's file and row, unless the file is newer than the row: then the row is mended.
+  @discardableResult
   private func drop(
     _ name: EntryName, stored: Int64, _ folder: CacheFolder, _ connection: SQLiteConnection
-  ) throws(SQLiteError) -> Bool {
+  ) throws(SQLiteError) -> Dropped {
     if let status = folder.status(of: name) {
       if DiskIndex.microseconds(status.modified) != stored, var row = describe(name, in: folder) {
         row.used = DiskIndex.microseconds(clock())
         try upsert(row, connection)
-        return false
+        return .kept
       }
       // The file goes first: were the process killed in between, a row without a file is met again here,
       // but a file without a row would stay.
-      folder.delete(name)
+      if let error = folder.delete(name) { return .stuck(error) }
     }
     try delete(name, connection)
-    return true
+    return .gone
   }
 
   /// The bytes that entries may take: the limit without what the index itself takes.
@@ -355,7 +409,8 @@ final class IndexWorker: @unchecked Sendable {
         try evict(toBytes: entriesLimit(folder, connection), folder, connection)
       }
     }
-    return outcome == .written
+    if case .written = outcome { return true }
+    return false
   }
 
   private func recoverIfDue(_ folder: CacheFolder, _ connection: SQLiteConnection) {

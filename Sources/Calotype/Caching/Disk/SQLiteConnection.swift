@@ -8,6 +8,10 @@ struct SQLiteError: Error, Hashable {
 
   /// Whether the file is not a database that can be used.
   var isDamage: Bool { code == SQLITE_CORRUPT || code == SQLITE_NOTADB }
+  /// Whether there is no room on the disk.
+  var isFull: Bool { code == SQLITE_FULL }
+  /// Whether it may be for want of room that a file could not be made or made longer.
+  var mayBeFull: Bool { code == SQLITE_CANTOPEN || code == SQLITE_IOERR }
   /// Whether others held the database for too long.
   var isBusy: Bool { code == SQLITE_BUSY || code == SQLITE_LOCKED }
 }

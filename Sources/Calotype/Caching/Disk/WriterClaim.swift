@@ -153,6 +153,13 @@ final class WriterClaim: Sendable {
     }
   }
 
+  /// Whether there are notes of processes that have died.
+  static func hasDead(in folder: Int32) -> Bool {
+    let dead = dead(in: folder)
+    for note in dead { closeFile(note.descriptor) }
+    return !dead.isEmpty
+  }
+
   /// Takes a dead process's note away once its shards are in order.
   static func clear(_ dead: Dead, in folder: Int32) {
     unlinkat(folder, dead.name, 0)
