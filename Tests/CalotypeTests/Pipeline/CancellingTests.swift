@@ -120,35 +120,6 @@ import Testing
     await fixture.pipeline.flush()
     #expect(fixture.memory.count == 0)
   }
-}
-
-private final class Counts: Sendable {
-  private let counts: Lock<[Int]>
-  init(_ count: Int) { counts = Lock([Int](repeating: 0, count: count)) }
-  func add(at index: Int) { counts.withLock { $0[index] += 1 } }
-  var values: [Int] { counts.withLock { $0 } }
-}
-
-/// Holds the request for `/held` in its hook until it is released.
-private final class HoldingDelegate: ImagePipelineDelegate {
-  private let enter = AsyncStream.makeStream(of: Void.self)
-  private let leave = AsyncStream.makeStream(of: Void.self)
-  private let gate = AsyncStream.makeStream(of: Void.self)
-
-  func imagePipeline(
-    _ pipeline: ImagePipeline, willSend request: HTTPRequest, for imageRequest: ImageRequest
-  ) async throws -> HTTPRequest {
-    guard request.url.path == "/held" else { return request }
-    enter.continuation.yield()
-    // Deaf to cancellation on purpose.
-    await Task.detached { [gate] in for await _ in gate.stream { break } }.value
-    leave.continuation.yield()
-    return request
-  }
-
-  func entered() async { for await _ in enter.stream { break } }
-  func left() async { for await _ in leave.stream { break } }
-  func release() { gate.continuation.yield() }
 
   @Test func cancellingAllBeginsNothing() async throws {
     let fixture = PipelineFixture(configure: { $0.maximumConcurrentDownloads = 2 }) { _ in .hold }
@@ -178,4 +149,33 @@ private final class HoldingDelegate: ImagePipelineDelegate {
     hook.cancel()
     await hook.value
   }
+}
+
+private final class Counts: Sendable {
+  private let counts: Lock<[Int]>
+  init(_ count: Int) { counts = Lock([Int](repeating: 0, count: count)) }
+  func add(at index: Int) { counts.withLock { $0[index] += 1 } }
+  var values: [Int] { counts.withLock { $0 } }
+}
+
+/// Holds the request for `/held` in its hook until it is released.
+private final class HoldingDelegate: ImagePipelineDelegate {
+  private let enter = AsyncStream.makeStream(of: Void.self)
+  private let leave = AsyncStream.makeStream(of: Void.self)
+  private let gate = AsyncStream.makeStream(of: Void.self)
+
+  func imagePipeline(
+    _ pipeline: ImagePipeline, willSend request: HTTPRequest, for imageRequest: ImageRequest
+  ) async throws -> HTTPRequest {
+    guard request.url.path == "/held" else { return request }
+    enter.continuation.yield()
+    // Deaf to cancellation on purpose.
+    await Task.detached { [gate] in for await _ in gate.stream { break } }.value
+    leave.continuation.yield()
+    return request
+  }
+
+  func entered() async { for await _ in enter.stream { break } }
+  func left() async { for await _ in leave.stream { break } }
+  func release() { gate.continuation.yield() }
 }
