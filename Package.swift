@@ -95,6 +95,7 @@ let package = Package(
         .linkedLibrary("cairo", .when(platforms: [.macOS])),
         .linkedLibrary("crypto", .when(platforms: [.macOS])),
       ]),
+    .target(name: "CHEIFDecode", path: "Sources/Shims/CHEIFDecode"),
     .target(name: "CSandbox", path: "Sources/Shims/CSandbox"),
     .target(
       name: "Calotype",
@@ -102,6 +103,7 @@ let package = Package(
         "CCurl", "CSQLite", "CXXHash", "CWebP", "CAVIF", "CGIF", "CLCMS2", "CJPEGDecode", "CJPEGEncode",
         "CPNGDecode", "CPNGEncode", "CLateLibraries", "CSandbox", "CSystem",
         .target(name: "CHEIF", condition: .when(traits: ["HEIF"])),
+        .target(name: "CHEIFDecode", condition: .when(traits: ["HEIF"])),
         .target(name: "CJXL", condition: .when(traits: ["JXL"])),
         .target(name: "CTIFF", condition: .when(traits: ["TIFF"])),
       ]),
@@ -150,7 +152,8 @@ let package = Package(
     .testTarget(
       name: "CalotypeTests",
       dependencies: [
-        "Calotype", "TestSupport", "FuzzTargets", "cache-writer", "memory-hog", "calotype-decoder",
+        "Calotype", "CSandbox", "TestSupport", "FuzzTargets", "cache-writer", "memory-hog",
+        "calotype-decoder",
         "sandbox-probe", "fake-worker",
       ],
       exclude: [

@@ -22,6 +22,12 @@
     case pictureHeader = "picture-header"
     /// The whole of a picture, small ones only.
     case picture
+    /// What a file says of its frames, and the first of them.
+    case animation
+    /// Previews of a file that comes in pieces.
+    case preview
+    /// A picture that is written in some format and read again.
+    case encoded
     /// What a sandboxed worker and the program that started it tell each other, in both directions.
     case workerMessages = "worker-messages"
     /// Texts for terminals, HTML and file names.
@@ -41,6 +47,9 @@
       case .list: trial.list(bytes)
       case .pictureHeader: trial.pictureHeader(bytes)
       case .picture: trial.picture(bytes)
+      case .animation: trial.animation(bytes)
+      case .preview: trial.preview(bytes)
+      case .encoded: trial.encoded(bytes)
       case .workerMessages: trial.workerMessages(bytes)
       case .escaping: trial.escaping(bytes)
       }

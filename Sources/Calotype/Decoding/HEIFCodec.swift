@@ -1,5 +1,6 @@
 #if HEIF
   import CHEIF
+  import CHEIFDecode
 
   /// HEIC and HEIF through libheif, which also turns and crops as the container says.
   enum HEIFCodec: ImageCodec {

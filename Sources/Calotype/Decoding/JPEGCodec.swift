@@ -40,6 +40,7 @@ enum JPEGCodec: ImageCodec {
       job.colors.conversion(
         for: profile, source: header.colorSource(isInverted: reader.isInverted, profile: profile))
     }
+    if conversion == nil || reader.isCMYK { sink.rowsStayAsTheyAre() }
     while let next = sink.nextRows() {
       try job.checkCancellation()
       let count = try reader.readRows(next.memory, stride: sink.stride, count: next.count)

@@ -36,6 +36,7 @@ enum PNGCodec: ImageCodec {
     if reader.passCount > 1 {
       try decodeInterlaced(reader, header.size, into: sink, job)
     } else {
+      if !header.hasProfile { sink.rowsStayAsTheyAre() }
       while let next = sink.nextRows() {
         try job.checkCancellation()
         try reader.readRows(next.memory, stride: sink.stride, count: next.count)

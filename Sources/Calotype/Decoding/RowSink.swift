@@ -29,6 +29,8 @@ final class RowSink {
   private(set) var deepBitmap: DeepBitmap?
   /// Whether every pixel so far was opaque.
   private var isOpaque = true
+  /// Who wants to know of rows of the print that are done, from which one on, and where the print lies.
+  private var listener: (arena: PixelArena, offset: Int, nextRow: Int, step: Int)?
 
   /// - Parameters:
   ///   - size: The size of the rows that come: the stored size, or less where the codec reduces.
@@ -88,6 +90,25 @@ final class RowSink {
   /// The memory of all rows where the codec may write the print itself, before any row has come.
   var wholeMemory: UnsafeMutableRawPointer? { rowCount == 0 ? storage?.buffer.baseAddress : nil }
 
+  /// Says that rows are as they will stay once they are committed: no conversion of colours comes after them. In a
+  /// sandboxed worker its parent may then take them while the next are made.
+  func rowsStayAsTheyAre() {
+    guard let storage, orientation == .up, let arena = PixelArena.current, arena.onRows != nil,
+      storage.buffer.count >= 2 * PixelArena.leastPart,
+      let offset = arena.offset(of: UnsafeRawBufferPointer(storage.buffer))
+    else { return }
+    let step = max(1, PixelArena.leastPart / stride)
+    listener = (arena, offset, nextRow: step, step)
+  }
+
+  private func tellRows() {
+    guard let (arena, offset, nextRow, step) = listener, rowCount >= nextRow, rowCount < size.height else {
+      return
+    }
+    listener?.nextRow = rowCount + step
+    arena.onRows?(size, offset, rowCount)
+  }
+
   /// Takes over rows that were written to the memory that ``nextRows()`` gave.
   func commit(_ count: Int) {
     if let base = storage?.buffer.baseAddress {
@@ -97,6 +118,7 @@ final class RowSink {
       appendToResampler(scratch, rows: count)
     }
     rowCount += count
+    if listener != nil { tellRows() }
   }
 
   /// Counts rows as passed that do not count for the print.

@@ -74,7 +74,8 @@ extension ImagePipeline {
       "User-Agent": "Calotype/\(CalotypeVersion.string)", "Accept": "image/*,*/*;q=0.8",
     ]
     /// Whether pictures are shown while they come, where the request does not say,
-    /// ``PreviewPolicy/automatic`` by default. They are made where ``decoder`` is an ``ImageDecoder``.
+    /// ``PreviewPolicy/automatic`` by default. They are made where ``decoder`` is an ``ImageDecoder`` or an
+    /// ``IsolatedImageDecoder``.
     public var previews = PreviewPolicy.automatic
     /// Whether the memory cache is emptied and waiting prefetches are cancelled when the system says that
     /// memory is short (``MemoryPressureMonitor``); on by default.

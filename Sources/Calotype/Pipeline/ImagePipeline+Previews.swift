@@ -30,11 +30,11 @@ extension ImagePipeline {
   private func session(of load: OriginalLoad, _ download: OriginalDownload) -> PreviewSession? {
     if let session = download.previews { return session }
     guard let decoder = previewDecoder, core.withLock({ _ in mayHavePreviews(load) }),
-      let head = download.receivedHead,
-      let beginning = load.exchange.beginning(of: head)
+      let head = download.receivedHead, let beginning = load.exchange.beginning(of: head)
     else { return nil }
-    let session = PreviewSession(
-      beginning: beginning, limits: configuration.limits, colors: decoder.colors)
+    let session = PreviewSession(beginning: beginning) { cancellation in
+      decoder.makePreviewMaker(configuration.limits, cancellation)
+    }
     download.previews = session
     return session
   }

@@ -34,7 +34,7 @@ public final class ImagePipeline: Sendable {
   private let credentials: String
   let workQueue: WorkQueue
   /// The decoder, where it is one that makes previews.
-  let previewDecoder: ImageDecoder?
+  let previewDecoder: (any PreviewDecoding)?
   /// Where a larger print may be found for a smaller one.
   let printIndex: Lock<PrintIndex>
   /// Counts print loads that ended, so that a caller who missed the memory cache knows whether to look again.
@@ -60,7 +60,7 @@ public final class ImagePipeline: Sendable {
     core = Lock(Core(configuration: configuration))
     exchangeRules = ExchangeRules(configuration)
     credentials = configuration.headers.credentialsKey
-    previewDecoder = self.configuration.decoder as? ImageDecoder
+    previewDecoder = self.configuration.decoder as? any PreviewDecoding
     printIndex = Lock(PrintIndex(targetSizes: configuration.printSizes))
     workQueue = WorkQueue(label: "calotype.work", width: configuration.decodingWidth)
   }

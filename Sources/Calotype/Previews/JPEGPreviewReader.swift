@@ -89,7 +89,7 @@ final class JPEGPreviewReader: PreviewReading {
     for info: ImageInfo, _ targets: [TargetSize?]
   ) throws(ImageDecodingError) -> [DecodePlan] {
     var plans: [DecodePlan] = []
-    for target in targets { plans.append(try DecodePlan(info: info, targetSize: target)) }
+    for target in targets { plans.append(try limits.previewPlan(for: info, target)) }
     return plans
   }
 

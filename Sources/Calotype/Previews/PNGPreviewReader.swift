@@ -49,7 +49,7 @@ final class PNGPreviewReader: PreviewReading {
     shownPasses = Int(passes)
     var previews: [PreviewMaker.Preview] = []
     for target in targets {
-      let plan = try DecodePlan(info: header.info, targetSize: target)
+      let plan = try limits.previewPlan(for: header.info, target)
       let printer = try FramePrinter(
         header.info, .init(targetSize: target, limits: limits), hasAlpha: header.hasAlpha,
         conversion: conversion)

@@ -4,7 +4,30 @@ import Foundation
 /// not read again.
 ///
 /// For use by one thread at a time.
-final class PreviewMaker {
+protocol PreviewMaking: AnyObject {
+  /// Whether no preview will come of this file any more.
+  var isHopeless: Bool { get }
+
+  /// Takes the next bytes.
+  ///
+  /// - Returns: A preview for each target, in their order, or `nil` where there is nothing new to be seen.
+  func append(_ bytes: Data, targets: [TargetSize?]) -> [PreviewMaker.Preview]?
+}
+
+/// A decoder that can also make previews of what is still coming.
+protocol PreviewDecoding: ImageDecoding {
+  func makePreviewMaker(_ limits: ImageDecodingLimits, _ cancellation: CancellationFlag) -> any PreviewMaking
+}
+
+extension ImageDecoder: PreviewDecoding {
+  func makePreviewMaker(_ limits: ImageDecodingLimits, _ cancellation: CancellationFlag) -> any PreviewMaking
+  {
+    PreviewMaker(limits: limits, colors: colors, cancellation: cancellation)
+  }
+}
+
+/// Makes previews in this process.
+final class PreviewMaker: PreviewMaking {
   /// A preview of one target, and what it shows.
   struct Preview {
     var bitmap: Bitmap
@@ -23,7 +46,8 @@ final class PreviewMaker {
   private var state = State.unknown(Data())
   private let limits: ImageDecodingLimits
   private let colors: ColorConversionCache
-  private let cancellation: CancellationFlag
+  /// Looked at while a preview is made.
+  var cancellation: CancellationFlag
 
   init(limits: ImageDecodingLimits, colors: ColorConversionCache, cancellation: CancellationFlag) {
     self.limits = limits
@@ -31,12 +55,8 @@ final class PreviewMaker {
     self.cancellation = cancellation
   }
 
-  /// Whether no preview will come of this file any more.
   var isHopeless: Bool { if case .hopeless = state { true } else { false } }
 
-  /// Takes the next bytes.
-  ///
-  /// - Returns: A preview for each target, in their order, or `nil` where there is nothing new to be seen.
   func append(_ bytes: Data, targets: [TargetSize?]) -> [Preview]? {
     do throws(ImageDecodingError) {
       switch state {
@@ -59,16 +79,7 @@ final class PreviewMaker {
 
   /// The reader for a file that begins so, or `nil` while that is not known.
   private func makeReader(_ head: Data) throws(ImageDecodingError) -> (any PreviewReading)? {
-    let kind = head.withUnsafeBytes { bytes -> Kind in
-      let view = ByteView(bytes)
-      if view.count < 33 { return .unknown }
-      if view[0] == 0x89, view.matches("PNG", at: 1) {
-        guard let header = PNGHeader(view), header.isInterlaced else { return .other }
-        return .interlacedPNG
-      }
-      return view[0] == 0xFF && view[1] == 0xD8 ? .jpeg : .other
-    }
-    switch kind {
+    switch Kind(head) {
     case .unknown: return nil
     case .jpeg: return try JPEGPreviewReader(limits: limits, colors: colors)
     case .interlacedPNG: return try PNGPreviewReader(limits: limits, colors: colors)
@@ -76,7 +87,33 @@ final class PreviewMaker {
     }
   }
 
-  private enum Kind { case unknown, jpeg, interlacedPNG, other }
+  /// What a file is that begins with some bytes.
+  enum Kind {
+    case unknown, jpeg, interlacedPNG, other
+
+    init(_ head: Data) {
+      self = head.withUnsafeBytes { bytes in
+        let view = ByteView(bytes)
+        if view.count < 33 { return .unknown }
+        if view[0] == 0x89, view.matches("PNG", at: 1) {
+          guard let header = PNGHeader(view), header.isInterlaced else { return .other }
+          return .interlacedPNG
+        }
+        return view[0] == 0xFF && view[1] == 0xD8 ? .jpeg : .other
+      }
+    }
+  }
+}
+
+extension ImageDecodingLimits {
+  /// How a preview for a target is made; throws where it would be over the limits.
+  func previewPlan(for info: ImageInfo, _ target: TargetSize?) throws(ImageDecodingError) -> DecodePlan {
+    let plan = try DecodePlan(info: info, targetSize: target)
+    guard plan.outputSize.pixelCount <= maximumPixelCount else {
+      throw .limitExceeded(size: plan.outputSize, frames: 1, maximumPixelCount: maximumPixelCount)
+    }
+    return plan
+  }
 }
 
 /// Reads one format's files while they come. Throws where nothing will come of it.

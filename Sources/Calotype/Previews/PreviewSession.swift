@@ -18,18 +18,17 @@ final class PreviewSession: Sendable {
   }
 
   private let state = Lock(State())
-  private let maker: Lock<PreviewMaker>
-  let cancellation: CancellationFlag
+  private let maker: Lock<any PreviewMaking>
+  let cancellation = CancellationFlag()
   /// What was kept of the body before this response; read with the first preview.
   private let beginning: Data
 
   /// Pieces that come faster than this, in nanoseconds, are read together.
   private static let leastInterval: UInt64 = 20_000_000
 
-  init(beginning: Data, limits: ImageDecodingLimits, colors: ColorConversionCache) {
+  init(beginning: Data, makingWith makeMaker: (CancellationFlag) -> any PreviewMaking) {
     self.beginning = beginning
-    cancellation = CancellationFlag()
-    maker = Lock(PreviewMaker(limits: limits, colors: colors, cancellation: cancellation))
+    maker = Lock(makeMaker(cancellation))
   }
 
   /// Called when more has come.

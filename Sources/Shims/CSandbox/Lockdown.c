@@ -20,7 +20,6 @@ bool calotype_sandbox_has_sanitizer(void) { return HAS_SANITIZER; }
 #ifdef __linux__
 
 #include <dirent.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
@@ -118,83 +117,19 @@ static int enter_landlock(void) {
 // MARK: Seccomp
 
 #if defined(__x86_64__)
-#define FILTER_PROCESSOR AUDIT_ARCH_X86_64
+#define FILTER_PROCESSOR CALOTYPE_SANDBOX_X86_64
 #elif defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define FILTER_PROCESSOR AUDIT_ARCH_AARCH64
+#define FILTER_PROCESSOR CALOTYPE_SANDBOX_ARM64
 #endif
 
 #ifdef FILTER_PROCESSOR
 
-#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
-// The low half of an argument: both processors store it first.
-#define LOAD_ARGUMENT(n) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[n]))
-#define RETURN(what) BPF_STMT(BPF_RET | BPF_K, (what))
-#define ALLOW(name) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##name, 0, 1), RETURN(SECCOMP_RET_ALLOW)
-#define ANSWER(name, error) \
-  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##name, 0, 1), RETURN(SECCOMP_RET_ERRNO | (error))
-#define ALLOW_WITHOUT_BITS(name, n, bits) \
-  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##name, 0, 4), LOAD_ARGUMENT(n), \
-    BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), 0, 1), RETURN(SECCOMP_RET_KILL_PROCESS), \
-    RETURN(SECCOMP_RET_ALLOW)
-#define ALLOW_WITH_VALUE(name, n, value) \
-  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##name, 0, 4), LOAD_ARGUMENT(n), \
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS), \
-    RETURN(SECCOMP_RET_ALLOW)
-
 static int enter_seccomp(void) {
-  const uint32_t own = (uint32_t)getpid();
-  struct sock_filter filter[] = {
-    LOAD(arch),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FILTER_PROCESSOR, 1, 0),
-    RETURN(SECCOMP_RET_KILL_PROCESS),
-    LOAD(nr),
-#ifdef __x86_64__
-    // The x32 calls have the same processor and other numbers.
-    BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1),
-    RETURN(SECCOMP_RET_KILL_PROCESS),
-#endif
-    // The connection.
-    ALLOW(recvmsg),
-    ALLOW(sendmsg),
-    ALLOW(close),
-    // Memory, never to be run.
-    ALLOW_WITHOUT_BITS(mmap, 2, PROT_EXEC),
-    ALLOW_WITHOUT_BITS(mprotect, 2, PROT_EXEC),
-    ALLOW(munmap),
-    ALLOW(mremap),
-    ALLOW(madvise),
-    ALLOW(brk),
-    // Locks, time, chance.
-    ALLOW(futex),
-    ALLOW(clock_gettime),
-    ALLOW(gettimeofday),
-    ALLOW(sched_yield),
-    ALLOW(getrandom),
-    // Questions about this process and the machine that codecs and the C library ask.
-    ALLOW(getpid),
-    ALLOW(gettid),
-    ALLOW(sysinfo),
-    ALLOW(sched_getaffinity),
-    // The end, in order or not.
-    ALLOW(exit_group),
-    ALLOW(exit),
-    ALLOW(rt_sigreturn),
-    ALLOW(rt_sigprocmask),
-    ALLOW(rt_sigaction),
-    ALLOW_WITH_VALUE(tgkill, 0, own),
-    // Messages to /dev/null: there is nothing else to write to.
-    ALLOW(write),
-    ALLOW(writev),
-    // Looks that a library may take, and does without an answer to.
-    ANSWER(ioctl, ENOTTY),
-    ANSWER(fstat, EPERM),
-    ANSWER(newfstatat, EPERM),
-    ANSWER(prctl, EPERM),
-    ANSWER(clone3, ENOSYS),
-    ANSWER(rseq, ENOSYS),
-    RETURN(SECCOMP_RET_KILL_PROCESS),
-  };
-  const struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+  calotype_filter_step steps[CALOTYPE_SANDBOX_MOST_STEPS];
+  const size_t count =
+    calotype_sandbox_filter(FILTER_PROCESSOR, (uint32_t)getpid(), steps, CALOTYPE_SANDBOX_MOST_STEPS);
+  if (count > CALOTYPE_SANDBOX_MOST_STEPS) return E2BIG;
+  const struct sock_fprog program = {(unsigned short)count, (struct sock_filter *)steps};
   const long error = syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
   return error < 0 ? errno : error > 0 ? CALOTYPE_SANDBOX_THREADS : 0;
 }

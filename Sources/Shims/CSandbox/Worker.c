@@ -17,6 +17,7 @@ uint32_t calotype_shared_flag_get(const void *flag) {
 
 #include <fcntl.h>
 #include <linux/memfd.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
@@ -24,6 +25,7 @@ uint32_t calotype_shared_flag_get(const void *flag) {
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #ifndef __NR_pidfd_open
@@ -78,6 +80,20 @@ void calotype_worker_kill(pid_t process, int handle) {
   } else if (process > 0) {
     kill(process, SIGKILL);
   }
+}
+
+bool calotype_worker_await_end(int handle, int milliseconds) {
+  struct pollfd end = {handle, POLLIN, 0};
+  int result;
+  do result = poll(&end, 1, milliseconds);
+  while (result < 0 && errno == EINTR);
+  return result > 0;
+}
+
+bool calotype_worker_is_stopped(pid_t process) {
+  siginfo_t info;
+  memset(&info, 0, sizeof info);
+  return waitid(P_PID, (id_t)process, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 && info.si_pid == process;
 }
 
 int calotype_socket_send(int connection, const void *bytes, size_t count, int descriptor) {
@@ -164,6 +180,14 @@ int calotype_worker_spawn(
   return ENOSYS;
 }
 void calotype_worker_kill(pid_t process, int handle) { (void)process, (void)handle; }
+bool calotype_worker_await_end(int handle, int milliseconds) {
+  (void)handle, (void)milliseconds;
+  return true;
+}
+bool calotype_worker_is_stopped(pid_t process) {
+  (void)process;
+  return false;
+}
 int calotype_socket_send(int connection, const void *bytes, size_t count, int descriptor) {
   (void)connection, (void)bytes, (void)count, (void)descriptor;
   return ENOSYS;

@@ -15,8 +15,11 @@ import Testing
   @Test(arguments: FuzzTarget.allCases)
   func nothingOfTheCorpusIsAProblem(target: FuzzTarget) throws {
     var files = try files("Fuzz/corpus/\(target.rawValue)")
-    if target == .pictureHeader || target == .picture {
-      files += try self.files("Tests/CalotypeTests/Decoding/Fixtures").filter { $0.pathExtension != "rgba" }
+    if [.pictureHeader, .picture, .animation, .preview].contains(target) {
+      for folder in ["Decoding", "Animation"] {
+        files += try self.files("Tests/CalotypeTests/\(folder)/Fixtures")
+          .filter { !["rgba", "frames"].contains($0.pathExtension) }
+      }
     }
     #expect(!files.isEmpty)
     for file in files {
@@ -26,7 +29,7 @@ import Testing
   }
 
   /// Each file cut at each of its bytes, and with each of some bytes changed.
-  @Test(arguments: FuzzTarget.allCases.filter { $0 != .picture })
+  @Test(arguments: FuzzTarget.allCases.filter { ![.picture, .animation, .encoded].contains($0) })
   func nothingNearTheCorpusIsAProblem(target: FuzzTarget) throws {
     for file in try files("Fuzz/corpus/\(target.rawValue)") {
       let bytes = Array(try Data(contentsOf: file))

@@ -75,7 +75,8 @@ struct FakeWorker {
       case .useInput(let size): input = SharedArena(adopting: descriptor, byteCount: size, isWritable: true)
       case .useOutput(let size): output = SharedArena(adopting: descriptor, byteCount: size, isWritable: true)
       case .decode(let sequence, let size, _), .inspect(let sequence, let size, _),
-        .readAnimation(let sequence, let size, _), .decodeFrames(let sequence, let size, _, _, _):
+        .readAnimation(let sequence, let size, _), .decodeFrames(let sequence, let size, _, _, _),
+        .preview(let sequence, let size, _, _, _):
         let bytes = input.map { Array($0.memory.dropFirst(SharedArena.inputOffset).prefix(size)) } ?? []
         answer(sequence, String(decoding: bytes, as: UTF8.self))
       case .refuseOutput: send(.failure(sequence: lastSequence, .outOfMemory(PixelSize(width: 1, height: 1))))
@@ -106,6 +107,26 @@ struct FakeWorker {
       signal(Int32(numbers[0]), SIG_DFL)  // A sanitizer has a handler of its own.
       raise(Int32(numbers[0]))
       while true { pause() }
+    case "first":
+      // Does something the first time that a file is not there, and is good later.
+      if mkdir(words[1], 0o700) == 0 {
+        signal(Int32(numbers[0]), SIG_DFL)
+        raise(Int32(numbers[0]))
+      }
+      output?.memory.copyBytes(from: [255, 0, 0, 255])
+    case "rows":
+      // Rows, and then the picture that they are of.
+      picture.size = PixelSize(width: numbers[0], height: numbers[1])
+      picture.offset = numbers[2]
+      for count in numbers.dropFirst(3) {
+        send(.rows(sequence: sequence, size: picture.size, offset: picture.offset, count: count))
+      }
+    case "rows-of-another":
+      send(.rows(sequence: sequence, size: PixelSize(width: 3, height: 3), offset: 0, count: 2))
+      output?.memory.copyBytes(from: [255, 0, 0, 255])
+    case "rows-of-two":
+      send(.rows(sequence: sequence, size: PixelSize(width: 3, height: 3), offset: 0, count: 1))
+      send(.rows(sequence: sequence, size: PixelSize(width: 2, height: 3), offset: 0, count: 2))
     case "leave": _exit(Int32(numbers[0]))
     case "hang": while true { pause() }
     case "hang-up":

@@ -7,11 +7,15 @@ import Foundation
 // Sound as Sendable: the pool gives it to one thread at a time.
 final class DecodingWorker: @unchecked Sendable {
   /// Why a picture did not come of it. All but ``decoding(_:)`` end the worker.
-  enum Failure: Error {
+  enum Failure: Error, Equatable {
     /// The picture's own fault, told in good order.
     case decoding(ImageDecodingError)
-    /// It ended by itself.
+    /// It ended, by itself or by another's hand, while it had the picture.
     case died
+    /// It had ended before the picture came to it.
+    case gone
+    /// Somebody has stopped it, and it stands still.
+    case stopped
     /// It did not answer in time.
     case overdue
     /// It did not heed that its picture is not wanted any more.
@@ -30,9 +34,18 @@ final class DecodingWorker: @unchecked Sendable {
   private var input: SharedArena?
   private var output: SharedArena?
   private var sequence: UInt32 = 0
+  /// The picture that is coming, as far as it has come.
+  private var incoming: IncomingPicture?
+  private let messageBuffer = UnsafeMutableRawBufferPointer.allocate(
+    byteCount: WorkerMessageKind.largestMessage, alignment: 8)
+  private var hasHungUp = false
   private var hasEnded = false
   /// Set where memory could not be made for want of a descriptor.
   private var shortage: POSIXFailure?
+  /// Since when it knows that its picture is not wanted any more.
+  private var cancelTime: UInt64?
+  /// When to look next whether it has been stopped.
+  private var nextLook: UInt64 = 0
 
   /// What it said of itself.
   private(set) var hello: WorkerHello?
@@ -47,6 +60,8 @@ final class DecodingWorker: @unchecked Sendable {
   static let patience: UInt32 = 5000
   /// How long a worker may take to heed a cancelled picture, in nanoseconds.
   static let timeToHeed: UInt64 = 100_000_000
+  /// How often a worker that says nothing is looked at, whether it has been stopped, in nanoseconds.
+  static let timeToLook: UInt64 = 1_000_000_000
 
   /// Starts a program; its lock-down goes on while this process does other things.
   ///
@@ -79,7 +94,10 @@ final class DecodingWorker: @unchecked Sendable {
     _ = makeOutput(SharedArena.initialSize, waits: false)
   }
 
-  deinit { _ = end() }
+  deinit {
+    _ = end()
+    messageBuffer.deallocate()
+  }
 
   /// Whether it should have no more pictures: its memory has grown large.
   var holdsTooMuch: Bool {
@@ -91,6 +109,7 @@ final class DecodingWorker: @unchecked Sendable {
   /// Waits until it is locked down; what it says of that.
   func greet(deadline: UInt64) throws(Failure) -> WorkerHello {
     if let hello { return hello }
+    nextLook = monotonicNanoseconds() + Self.timeToLook
     guard case .hello(let hello) = try receive(deadline: deadline, cancellation: nil) else {
       throw .confused("it does not introduce itself")
     }
@@ -102,7 +121,8 @@ final class DecodingWorker: @unchecked Sendable {
   func decode(
     _ data: Data, options: ImageDecodingOptions, cancellation: CancellationFlag, deadline: UInt64
   ) throws(Failure) -> ImageContainer {
-    let reply = try ask(data, cancellation, deadline, mostOutput: mostOutput(options.limits)) { sequence in
+    let most = mostOutput(options.limits)
+    let reply = try ask(data, cancellation, deadline, mostOutput: most, rowsFor: options) { sequence in
       .decode(sequence: sequence, byteCount: data.count, options: options)
     }
     guard case .picture(_, let picture) = reply else { throw .confused("it answers something else") }
@@ -123,16 +143,21 @@ final class DecodingWorker: @unchecked Sendable {
   }
 
   /// Sends a request and waits for its answer, giving it memory where it wants some.
+  ///
+  /// - Parameter options: Those of a picture whose rows may come before it is done.
   func ask(
     _ data: Data, _ cancellation: CancellationFlag, _ deadline: UInt64, mostOutput: Int = 0,
-    _ request: (UInt32) -> WorkerRequest
+    rowsFor options: ImageDecodingOptions? = nil, _ request: (UInt32) -> WorkerRequest
   ) throws(Failure) -> WorkerReply {
     let start = monotonicNanoseconds()
     defer { busyTime += monotonicNanoseconds() - start }
     pictureCount += 1
     sequence &+= 1
+    incoming = nil
+    cancelTime = nil
+    nextLook = start + Self.timeToLook
     try put(data)
-    guard send(request(sequence)) else { throw .died }
+    guard send(request(sequence)) else { throw .gone }
     var hasMoreOutput = false
     while true {
       let reply = try receive(deadline: deadline, cancellation: cancellation)
@@ -144,12 +169,18 @@ final class DecodingWorker: @unchecked Sendable {
           guard send(.refuseOutput) else { throw .died }
           continue
         }
+      case .rows(sequence, let size, let offset, let count):
+        guard let options else { throw .confused("it answers something else") }
+        try take(rows: count, of: size, at: offset, options)
+        // It may go on and on, so that nobody waits in vain.
+        try checkTime(deadline, cancellation)
       case .failure(sequence, let error):
         guard error != .cancelled || cancellation.isCancelled else {
           throw .confused("it takes a picture for cancelled that is not")
         }
         throw .decoding(error)
-      case .picture(sequence, _), .info(sequence, _), .frames(sequence, _, _), .animation(sequence, _, _):
+      case .picture(sequence, _), .info(sequence, _), .frames(sequence, _, _), .animation(sequence, _, _),
+        .previews(sequence, _, _):
         return reply
       default:
         throw .confused("it answers what was not asked")
@@ -163,7 +194,7 @@ final class DecodingWorker: @unchecked Sendable {
     if input.map({ $0.memory.count < needed }) ?? true {
       guard makeInput(max(SharedArena.initialSize, SharedArena.size(for: needed))) else {
         if let shortage { throw .noDescriptor(shortage) }
-        throw .noMemory(PixelSize(width: data.count, height: 1))
+        throw hasHungUp ? .gone : .noMemory(PixelSize(width: data.count, height: 1))
       }
     }
     guard let memory = input?.memory, let base = memory.baseAddress else {
@@ -180,7 +211,7 @@ final class DecodingWorker: @unchecked Sendable {
   }
 
   /// Checks a picture that the worker says it has made, and copies it out of its reach.
-  private func accept(
+  func accept(
     _ picture: WorkerPicture, _ options: ImageDecodingOptions
   ) throws(Failure) -> ImageContainer {
     let size = picture.size
@@ -221,27 +252,37 @@ final class DecodingWorker: @unchecked Sendable {
     return UnsafeRawBufferPointer(rebasing: memory[offset..<offset + count])
   }
 
-  /// Copies a picture of a checked size out of the worker's reach.
-  ///
-  /// The worker may write while this reads; what counts is the copy, and all is checked on that. A colour over its
-  /// alpha would break what processors and encoders rely on.
+  /// Takes rows of a picture that is not done yet, while the worker makes the next.
+  private func take(
+    rows count: Int, of size: PixelSize, at offset: Int, _ options: ImageDecodingOptions
+  ) throws(Failure) {
+    if incoming == nil {
+      let byteCount = try check(size, options)
+      // Before there is memory for it: a worker that lies gets none.
+      guard outputBytes(at: offset, count: byteCount) != nil else {
+        throw .confused("its picture lies outside of the memory for it")
+      }
+      incoming = try IncomingPicture(size: size, offset: offset)
+    }
+    guard incoming?.size == size, incoming?.offset == offset,
+      let source = outputBytes(at: offset, count: size.pixelCount * 4),
+      incoming?.copy(rows: count, from: source) == true
+    else { throw .confused("its rows make no picture") }
+  }
+
+  /// Copies a picture of a checked size out of the worker's reach, or what is left of it to be copied.
   func copyBitmap(at offset: Int, _ size: PixelSize, isOpaque: Bool) throws(Failure) -> Bitmap {
-    guard let source = outputBytes(at: offset, count: size.pixelCount * 4), let base = source.baseAddress
-    else { throw .confused("its picture lies outside of the memory for it") }
-    guard let storage = try? Bitmap.Storage(size: size), let target = storage.buffer.baseAddress else {
-      throw .noMemory(size)
+    guard let source = outputBytes(at: offset, count: size.pixelCount * 4) else {
+      throw .confused("its picture lies outside of the memory for it")
     }
-    let pixels = target.assumingMemoryBound(to: UInt32.self)
-    var isOpaque = isOpaque
-    var at = 0
-    while at < size.pixelCount {
-      let count = min(2048, size.pixelCount - at)
-      (target + at * 4).copyMemory(from: base + at * 4, byteCount: count * 4)
-      let isPartOpaque = Premultiplication.clamp(pixels + at, count: count)
-      isOpaque = isOpaque && isPartOpaque
-      at += count
+    var picture: IncomingPicture
+    if let begun = incoming, begun.size == size, begun.offset == offset {
+      picture = begun
+    } else {
+      picture = try IncomingPicture(size: size, offset: offset)
     }
-    return Bitmap(storage: storage, size: size, isOpaque: isOpaque)
+    incoming = nil
+    return picture.finish(from: source, isOpaque: isOpaque)
   }
 
   private func copyDeepBitmap(_ deep: WorkerPicture.Deep, _ size: PixelSize) throws(Failure) -> DeepBitmap {
@@ -263,9 +304,11 @@ final class DecodingWorker: @unchecked Sendable {
   // MARK: Messages and memory
 
   private func send(_ request: WorkerRequest, descriptor: Int32 = -1) -> Bool {
-    request.bytes.withUnsafeBytes {
+    let isSent = request.bytes.withUnsafeBytes {
       calotype_socket_send(connection, $0.baseAddress, $0.count, descriptor) == 0
     }
+    if !isSent { hasHungUp = true }
+    return isSent
   }
 
   private func makeInput(_ byteCount: Int, waits: Bool = true) -> Bool {
@@ -279,6 +322,7 @@ final class DecodingWorker: @unchecked Sendable {
 
   private func makeOutput(_ byteCount: Int, waits: Bool = true) -> Bool {
     output = nil
+    incoming = nil
     output = made(
       SharedArena.make(byteCount: byteCount, waits: waits) {
         send(.useOutput(byteCount: byteCount), descriptor: $0)
@@ -299,42 +343,81 @@ final class DecodingWorker: @unchecked Sendable {
   private func receive(
     deadline: UInt64, cancellation: CancellationFlag?
   ) throws(Failure) -> WorkerReply {
-    let capacity = WorkerMessageKind.largestMessage
-    let outcome: Result<WorkerReply, Failure> = withUnsafeTemporaryAllocation(
-      byteCount: capacity, alignment: 8
-    ) { buffer in
-      var cancelTime: UInt64?
-      while true {
-        let count = calotype_socket_receive(connection, buffer.baseAddress, capacity, nil)
-        if count > 0 {
-          let message = UnsafeRawBufferPointer(rebasing: buffer[..<count])
-          return WorkerReply(message).map { .success($0) } ?? .failure(.confused("its message is none"))
+    while true {
+      let count = calotype_socket_receive(connection, messageBuffer.baseAddress, messageBuffer.count, nil)
+      if count > 0 {
+        guard let reply = WorkerReply(UnsafeRawBufferPointer(rebasing: messageBuffer[..<count])) else {
+          throw .confused("its message is none")
         }
-        guard count == -Int(EAGAIN) else {
-          return .failure(count == 0 || count == -Int(ECONNRESET) ? .died : .confused("its message is none"))
-        }
-        let now = monotonicNanoseconds()
-        if now >= deadline { return .failure(.overdue) }
-        guard cancellation?.isCancelled == true else { continue }
-        if let cancelTime {
-          if now >= cancelTime + Self.timeToHeed { return .failure(.heedless) }
-        } else {
-          cancelTime = now
-          if let flag = input?.memory.baseAddress { calotype_shared_flag_set(flag, 1) }
-        }
+        return reply
       }
+      guard count == -Int(EAGAIN) else {
+        if count == 0 || count == -Int(ECONNRESET) { throw .died }
+        throw .confused("its message is none")
+      }
+      try checkTime(deadline, cancellation)
     }
-    return try outcome.get()
+  }
+
+  /// Looks whether to wait on.
+  private func checkTime(_ deadline: UInt64, _ cancellation: CancellationFlag?) throws(Failure) {
+    let now = monotonicNanoseconds()
+    if now >= deadline { throw .overdue }
+    if now >= nextLook {
+      nextLook = now + Self.timeToLook
+      if calotype_worker_is_stopped(processIdentifier) { throw .stopped }
+    }
+    guard cancellation?.isCancelled == true else { return }
+    if let cancelTime {
+      if now >= cancelTime + Self.timeToHeed { throw .heedless }
+    } else {
+      cancelTime = now
+      if let flag = input?.memory.baseAddress { calotype_shared_flag_set(flag, 1) }
+    }
   }
 
   // MARK: The end
 
+  /// What ended a worker.
+  enum End: Equatable {
+    case status(Int32)
+    case signal(Int32)
+    /// It closed its connection, and had to be ended for that.
+    case hungUp
+    case unknown
+
+    var text: String {
+      switch self {
+      case .status(let status): return "it left with status \(status)"
+      case .signal(SIGSYS): return "it made a system call that the sandbox forbids"
+      case .signal(let signal):
+        let name = strsignal(signal).map { String(cString: $0) } ?? ""
+        return "signal \(signal), \(name), ended it"
+      case .hungUp: return "it closed its connection"
+      case .unknown: return "why cannot be told"
+      }
+    }
+
+    /// Whether it looks like the deed of a person, or of a system without memory: no crash ends so.
+    var isFromOutside: Bool {
+      if case .signal(let signal) = self {
+        [SIGKILL, SIGTERM, SIGHUP, SIGINT].contains(signal)
+      } else {
+        false
+      }
+    }
+  }
+
   /// Ends it, where it has not ended by itself, and waits for that.
   ///
-  /// - Returns: What ended it, where that can be told.
-  func end() -> String? {
-    guard !hasEnded else { return nil }
+  /// - Parameter isExpected: Whether it is ending by itself, as far as can be seen: then it is given the time.
+  /// - Returns: What ended it, the first time it is asked.
+  func end(isExpected: Bool = false) -> End {
+    guard !hasEnded else { return .unknown }
     hasEnded = true
+    // Descriptors are closed a moment before the process is gone. One that has only closed its connection would
+    // otherwise seem to have been killed by another.
+    let hasHungUp = isExpected && handle >= 0 && !calotype_worker_await_end(handle, 2000)
     // Whoever is ending already keeps the status that it ends with.
     calotype_worker_kill(processIdentifier, handle)
     close(connection)
@@ -342,12 +425,11 @@ final class DecodingWorker: @unchecked Sendable {
     var result: pid_t
     repeat { result = waitpid(processIdentifier, &status, 0) } while result == -1 && errno == EINTR
     if handle >= 0 { close(handle) }
-    guard result == processIdentifier else { return nil }
+    if hasHungUp { return .hungUp }
+    // Without a handle, whose kill it was is not known.
+    guard result == processIdentifier, handle >= 0 || !isExpected else { return .unknown }
     let signal = status & 0x7F
-    if signal == 0 { return "it left with status \((status >> 8) & 0xFF)" }
-    let name = strsignal(signal).map { String(cString: $0) } ?? ""
-    return signal == SIGSYS
-      ? "it made a system call that the sandbox forbids" : "signal \(signal), \(name), ended it"
+    return signal == 0 ? .status((status >> 8) & 0xFF) : .signal(signal)
   }
 }
 

@@ -89,12 +89,17 @@ private final class WorkerSession {
   func run() -> Never {
     while true {
       let (request, descriptor) = receive()
+      if !openPreviews.isEmpty { dropOldPreviews() }
       switch request {
       case .useInput, .useOutput: use(request, descriptor)
       case .refuseOutput: leave()
       case .decode(let sequence, let byteCount, let options):
         let data = bytes(byteCount)
         output?.reset()
+        output?.onRows = { [self] size, offset, count in
+          send(.rows(sequence: sequence, size: size, offset: offset, count: count))
+        }
+        defer { output?.onRows = nil }
         do throws(ImageDecodingError) {
           let container = try decoder.decode(data, options: options, cancellation: cancellation)
           send(place(container, sequence))
@@ -107,6 +112,9 @@ private final class WorkerSession {
       case .decodeFrames(let sequence, let byteCount, let options, let token, let first):
         output?.reset()
         send(decodeFrames(sequence, byteCount, options, token, first))
+      case .preview(let sequence, let byteCount, let limits, let token, let targets):
+        output?.reset()
+        send(preview(sequence, byteCount, limits, token, targets))
       case .inspect(let sequence, let byteCount, let limits):
         output?.reset()
         do throws(ImageDecodingError) {
@@ -253,6 +261,49 @@ private final class WorkerSession {
     return opened
   }
 
+  // MARK: Previews
+
+  /// Files that come, which this worker is in the middle of, the last used at the end.
+  private var openPreviews: [OpenPreview] = []
+  private static let mostOpenPreviews = 2
+
+  private func preview(
+    _ sequence: UInt32, _ byteCount: Int, _ limits: ImageDecodingLimits, _ token: UInt64,
+    _ targets: [TargetSize?]
+  ) -> WorkerReply {
+    // What stays from request to request must not lie in memory that is used anew for each.
+    PixelArena.current = nil
+    defer { PixelArena.current = output }
+    let known = openPreviews.firstIndex { $0.token == token }.map { openPreviews.remove(at: $0) }
+    let open: OpenPreview
+    if let known, known.byteCount <= byteCount {
+      open = known
+    } else {
+      let maker = PreviewMaker(limits: limits, colors: decoder.colors, cancellation: cancellation)
+      open = OpenPreview(token: token, maker: maker)
+    }
+    let previews = open.append(bytes(byteCount), targets, cancellation) ?? []
+    if open.maker.isHopeless { return .previews(sequence: sequence, isHopeless: true, []) }
+    if openPreviews.count >= Self.mostOpenPreviews { openPreviews.removeFirst() }
+    openPreviews.append(open)
+    let parts = previews.map { UnsafeRawBufferPointer($0.bitmap.storage.buffer) }
+    guard let offsets = withExtendedLifetime(previews, { place(parts, sequence) }) else {
+      return .previews(sequence: sequence, isHopeless: true, [])
+    }
+    let pictures = zip(previews, offsets).map { preview, offset in
+      WorkerPicture(
+        size: preview.bitmap.size, offset: offset, isOpaque: preview.bitmap.isOpaque, format: preview.format,
+        originalSize: preview.originalSize, frameCount: 1)
+    }
+    return .previews(sequence: sequence, isHopeless: false, pictures)
+  }
+
+  /// Lets go of downloads of which nothing has come for a while: nobody says when one has ended.
+  private func dropOldPreviews() {
+    let now = monotonicNanoseconds()
+    openPreviews.removeAll { now > $0.lastUse + 10_000_000_000 }
+  }
+
   private func use(_ request: WorkerRequest, _ descriptor: Int32) {
     switch request {
     case .useInput(let byteCount):
@@ -303,5 +354,32 @@ private final class OpenAnimation {
     guard let frame = try reader.nextFrame(cancellation) else { return nil }
     next += 1
     return frame
+  }
+}
+
+/// A file that comes, of which a worker has made previews.
+private final class OpenPreview {
+  let token: UInt64
+  let maker: PreviewMaker
+  /// How much of it has been read.
+  private(set) var byteCount = 0
+  private(set) var lastUse = monotonicNanoseconds()
+
+  init(token: UInt64, maker: PreviewMaker) {
+    self.token = token
+    self.maker = maker
+  }
+
+  /// Reads on in all that has come.
+  func append(
+    _ all: Data, _ targets: [TargetSize?], _ cancellation: CancellationFlag
+  ) -> [PreviewMaker.Preview]? {
+    // The flag lies in memory that may be another by now.
+    maker.cancellation = cancellation
+    lastUse = monotonicNanoseconds()
+    // The input is another's with the next request.
+    let new = Data(Array(all.dropFirst(byteCount)))
+    byteCount = all.count
+    return maker.append(new, targets: targets)
   }
 }

@@ -104,13 +104,9 @@ public final class DecodingWorkers: Sendable {
   func decode(
     _ data: Data, options: ImageDecodingOptions, isolation: DecodingIsolation, cancellation: CancellationFlag
   ) -> Outcome<ImageContainer> {
-    perform(data, isolation, options.limits, cancellation) { worker, deadline in
-      do throws(DecodingWorker.Failure) {
-        return .success(
-          try worker.decode(data, options: options, cancellation: cancellation, deadline: deadline))
-      } catch {
-        return .failure(error)
-      }
+    perform(data, isolation, options.limits, cancellation) {
+      (worker, deadline) throws(DecodingWorker.Failure) in
+      try worker.decode(data, options: options, cancellation: cancellation, deadline: deadline)
     }
   }
 
@@ -118,12 +114,9 @@ public final class DecodingWorkers: Sendable {
   func inspect(
     _ data: Data, limits: ImageDecodingLimits, isolation: DecodingIsolation
   ) -> Outcome<ImageInfo> {
-    perform(data, isolation, limits, CancellationFlag()) { worker, deadline in
-      do throws(DecodingWorker.Failure) {
-        return .success(try worker.inspect(data, limits: limits, deadline: deadline))
-      } catch {
-        return .failure(error)
-      }
+    perform(data, isolation, limits, CancellationFlag()) {
+      (worker, deadline) throws(DecodingWorker.Failure) in
+      try worker.inspect(data, limits: limits, deadline: deadline)
     }
   }
 
@@ -131,12 +124,9 @@ public final class DecodingWorkers: Sendable {
   func readAnimation(
     _ data: Data, limits: ImageDecodingLimits, isolation: DecodingIsolation
   ) -> Outcome<AnimationFacts> {
-    perform(data, isolation, limits, CancellationFlag()) { worker, deadline in
-      do throws(DecodingWorker.Failure) {
-        return .success(try worker.readAnimation(data, limits: limits, deadline: deadline))
-      } catch {
-        return .failure(error)
-      }
+    perform(data, isolation, limits, CancellationFlag()) {
+      (worker, deadline) throws(DecodingWorker.Failure) in
+      try worker.readAnimation(data, limits: limits, deadline: deadline)
     }
   }
 
@@ -145,73 +135,112 @@ public final class DecodingWorkers: Sendable {
     _ data: Data, options: ImageDecodingOptions, token: UInt64, first: Int, isolation: DecodingIsolation,
     cancellation: CancellationFlag
   ) -> Outcome<[Bitmap]> {
-    perform(data, isolation, options.limits, cancellation) { worker, deadline in
-      do throws(DecodingWorker.Failure) {
-        return .success(
-          try worker.decodeFrames(
-            data, options: options, token: token, first: first, cancellation: cancellation,
-            deadline: deadline))
-      } catch {
-        return .failure(error)
-      }
+    perform(data, isolation, options.limits, cancellation) {
+      (worker, deadline) throws(DecodingWorker.Failure) in
+      try worker.decodeFrames(
+        data, options: options, token: token, first: first, cancellation: cancellation, deadline: deadline)
     }
   }
 
+  /// Has a worker make previews of the beginning of a file.
+  func previews(
+    of data: Data, limits: ImageDecodingLimits, token: UInt64, targets: [TargetSize?],
+    isolation: DecodingIsolation, cancellation: CancellationFlag
+  ) -> Outcome<WorkerPreviews> {
+    perform(data, isolation, limits, cancellation) { (worker, deadline) throws(DecodingWorker.Failure) in
+      try worker.previews(
+        of: data, limits: limits, token: token, targets: targets, cancellation: cancellation,
+        deadline: deadline)
+    }
+  }
+
+  /// Has workers try a picture, as a rule one.
   private func perform<Value>(
     _ data: Data, _ isolation: DecodingIsolation, _ limits: ImageDecodingLimits,
     _ cancellation: CancellationFlag,
-    _ work: (DecodingWorker, _ deadline: UInt64) -> Result<Value, DecodingWorker.Failure>
+    _ work: (DecodingWorker, _ deadline: UInt64) throws(DecodingWorker.Failure) -> Value
   ) -> Outcome<Value> {
     if data.isEmpty { return .failure(.empty) }
     if pool.remembers(killer: data) { return .failure(.decoderDiedBefore) }
-    let worker: DecodingWorker
-    do throws(WorkerPool.Unavailable) {
-      guard let taken = try pool.take(cancellation) else { return .failure(.cancelled) }
-      worker = taken
-    } catch {
-      return .unavailable(
-        reason: error.reason,
-        mayDecodeHere: isolation == .whenAvailable && error.hasNeverWorked && !error.mayPass)
-    }
-    if isolation == .required {
-      let missing = DecodingIsolationStatus.missing(worker.hello?.layers ?? [])
-      guard missing.isEmpty else {
-        pool.give(back: worker, isUsable: true)
-        return .unavailable(reason: Self.shortfall(missing), mayDecodeHere: false)
+    var losses = Losses()
+    while true {
+      let worker: DecodingWorker
+      do throws(WorkerPool.Unavailable) {
+        guard let taken = try pool.take(cancellation) else { return .failure(.cancelled) }
+        worker = taken
+      } catch {
+        return .unavailable(
+          reason: error.reason,
+          mayDecodeHere: isolation == .whenAvailable && error.hasNeverWorked && !error.mayPass)
       }
-    }
-    // The worker keeps to the limit on processor time by itself, where it still can.
-    let seconds = min(configuration.deadline, limits.maximumSeconds * 2 + 1)
-    let deadline = monotonicNanoseconds() &+ UInt64(seconds > 0 ? min(seconds, 1e9) * 1e9 : 0)
-    switch work(worker, deadline) {
-    case .success(let value):
-      pool.give(back: worker, isUsable: true)
-      return .value(value)
-    case .failure(let error):
-      return .failure(settle(error, worker, data, seconds))
+      if isolation == .required {
+        let missing = DecodingIsolationStatus.missing(worker.hello?.layers ?? [])
+        guard missing.isEmpty else {
+          pool.give(back: worker, isUsable: true)
+          return .unavailable(reason: Self.shortfall(missing), mayDecodeHere: false)
+        }
+      }
+      // The worker keeps to the limit on processor time by itself, where it still can.
+      let seconds = min(configuration.deadline, limits.maximumSeconds * 2 + 1)
+      let deadline = monotonicNanoseconds() &+ UInt64(seconds > 0 ? min(seconds, 1e9) * 1e9 : 0)
+      do throws(DecodingWorker.Failure) {
+        let value = try work(worker, deadline)
+        pool.give(back: worker, isUsable: true)
+        return .value(value)
+      } catch {
+        if let error = settle(error, worker, data, seconds, &losses) { return .failure(error) }
+      }
     }
   }
 
-  /// What becomes of a worker and of its picture after a failure.
+  /// The workers that a picture has lost through no fault of its own, as far as can be told.
+  private struct Losses {
+    /// Those that had ended before it came to them.
+    var before = 0
+    /// Those that somebody ended or stopped while they had it. It may be that it did so itself, so that the
+    /// second is not forgiven.
+    var during = 0
+  }
+
+  /// What becomes of a worker and of its picture after a failure; `nil` where it is to be tried once more.
   private func settle(
-    _ failure: DecodingWorker.Failure, _ worker: DecodingWorker, _ data: Data, _ seconds: Double
-  ) -> ImageDecodingError {
-    let error: ImageDecodingError
+    _ failure: DecodingWorker.Failure, _ worker: DecodingWorker, _ data: Data, _ seconds: Double,
+    _ losses: inout Losses
+  ) -> ImageDecodingError? {
+    var error: ImageDecodingError?
+    var isKiller = true
     switch failure {
     case .decoding(let own):
       pool.give(back: worker, isUsable: true)
       return own
-    case .heedless: error = .cancelled
-    case .noMemory(let size): error = .outOfMemory(size)
-    case .noDescriptor(let failure): error = .isolationUnavailable(reason: failure.text)
+    case .heedless:
+      error = .cancelled
+      isKiller = false
+    case .noMemory(let size):
+      error = .outOfMemory(size)
+      isKiller = false
+    case .noDescriptor(let failure):
+      error = .isolationUnavailable(reason: failure.text)
+      isKiller = false
     case .overdue: error = .timedOut(seconds: seconds)
-    case .died: error = .decoderDied(reason: worker.end() ?? "why cannot be told")
     case .confused(let what): error = .decoderDied(reason: "it was ended since \(what)")
+    case .gone:
+      losses.before += 1
+      isKiller = false
+      if losses.before > configuration.maximumCount + 1 {
+        error = .decoderDied(reason: "one worker after the other ends before it has the picture")
+      }
+    case .stopped:
+      losses.during += 1
+      if losses.during > 1 { error = .decoderDied(reason: "it was stopped, as was the one before it") }
+    case .died:
+      let end = worker.end(isExpected: true)
+      if end.isFromOutside { losses.during += 1 }
+      if !end.isFromOutside || losses.during > 1 {
+        error = .decoderDied(reason: losses.during > 1 ? "\(end.text), twice" : end.text)
+      }
     }
-    switch failure {
-    case .overdue, .died, .confused: pool.remember(killer: data)
-    case .decoding, .heedless, .noMemory, .noDescriptor: break
-    }
+    if isKiller, error != nil { pool.remember(killer: data) }
     pool.give(back: worker, isUsable: false)
     return error
   }

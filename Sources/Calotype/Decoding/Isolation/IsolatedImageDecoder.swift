@@ -122,6 +122,18 @@ public final class IsolatedImageDecoder: ImageDecoding {
     }
   }
 
+  /// Previews of the beginning of a file, made in a worker.
+  func previews(
+    of data: Data, limits: ImageDecodingLimits, token: UInt64, targets: [TargetSize?],
+    _ cancellation: CancellationFlag
+  ) -> DecodingWorkers.Outcome<WorkerPreviews> {
+    let outcome = workers.previews(
+      of: data, limits: limits, token: token, targets: targets, isolation: isolation,
+      cancellation: cancellation)
+    if case .unavailable(let reason, mayDecodeHere: true) = outcome { noteFallback(reason) }
+    return outcome
+  }
+
   private func noteFallback(_ reason: String) {
     if !hasFallenBack.exchange(true, ordering: .relaxed) { onFallback?(reason) }
   }

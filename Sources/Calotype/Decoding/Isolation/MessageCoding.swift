@@ -26,13 +26,38 @@ struct MessageWriter {
   mutating func put(_ options: ImageDecodingOptions) {
     put(options.limits)
     put(options.isDeep)
-    put(options.targetSize != nil)
-    guard let target = options.targetSize else { return }
+    put(options.targetSize)
+  }
+
+  mutating func put(_ target: TargetSize?) {
+    put(target != nil)
+    guard let target else { return }
     put(target.width.bitPattern)
     put(target.height.bitPattern)
     put(target.scale.bitPattern)
     put(target.mode.rawValue)
     put(target.allowsUpscaling)
+  }
+
+  mutating func put(_ picture: WorkerPicture) {
+    put(picture.size)
+    put(count: picture.offset)
+    put(picture.isOpaque)
+    put(picture.format)
+    put(picture.originalSize)
+    put(count: picture.frameCount)
+    put(picture.deep != nil)
+    guard let deep = picture.deep else { return }
+    put(count: deep.offset)
+    put(deep.isOpaque)
+    put(deep.colorSpace == .displayP3)
+  }
+
+  /// A few things of a kind; none after ``MessageReader/longestList``.
+  mutating func put<Element>(list: [Element], _ put: (inout MessageWriter, Element) -> Void) {
+    let part = list.prefix(MessageReader.longestList)
+    self.put(UInt8(part.count))
+    for element in part { put(&self, element) }
   }
 
   mutating func put(_ info: ImageInfo) {
@@ -102,6 +127,8 @@ struct MessageReader {
 
   /// The longest text that a message carries, in bytes.
   static let longestText = 400
+  /// The most elements of a list.
+  static let longestList = 16
   /// The most of anything that is counted.
   static let largestNumber = Int64(1) << 40
   /// The most pixels a side that a header can say.
@@ -110,6 +137,17 @@ struct MessageReader {
   init(_ bytes: UnsafeRawBufferPointer) { rest = bytes }
 
   var isAtEnd: Bool { rest.isEmpty }
+
+  /// Reads a message by its kind; `nil` where it is none, or has anything left over.
+  static func message<Message>(
+    _ bytes: UnsafeRawBufferPointer, _ read: (_ kind: UInt8, inout MessageReader) -> Message?
+  ) -> Message? {
+    var reader = MessageReader(bytes)
+    guard let kind = reader.take(UInt8.self), let message = read(kind, &reader), reader.isAtEnd else {
+      return nil
+    }
+    return message
+  }
 
   mutating func take<Value: FixedWidthInteger>(_ type: Value.Type) -> Value? {
     let count = MemoryLayout<Value>.size
@@ -147,18 +185,46 @@ struct MessageReader {
   }
 
   mutating func takeOptions() -> ImageDecodingOptions? {
-    guard let limits = takeLimits(), let isDeep = takeFlag(), let hasTarget = takeFlag() else { return nil }
-    var options = ImageDecodingOptions(limits: limits, isDeep: isDeep)
-    if hasTarget {
-      guard let width = take(UInt64.self), let height = take(UInt64.self), let scale = take(UInt64.self),
-        let mode = take(UInt8.self).flatMap(TargetSize.Mode.init(rawValue:)),
-        let allowsUpscaling = takeFlag()
-      else { return nil }
-      options.targetSize = TargetSize(
-        width: Double(bitPattern: width), height: Double(bitPattern: height),
-        scale: Double(bitPattern: scale), mode: mode, allowsUpscaling: allowsUpscaling)
+    guard let limits = takeLimits(), let isDeep = takeFlag(), let target = takeTarget() else { return nil }
+    return ImageDecodingOptions(targetSize: target, limits: limits, isDeep: isDeep)
+  }
+
+  /// A target, or that there is none.
+  mutating func takeTarget() -> TargetSize?? {
+    guard let hasTarget = takeFlag() else { return nil }
+    guard hasTarget else { return .some(nil) }
+    guard let width = take(UInt64.self), let height = take(UInt64.self), let scale = take(UInt64.self),
+      let mode = take(UInt8.self).flatMap(TargetSize.Mode.init(rawValue:)), let allowsUpscaling = takeFlag()
+    else { return nil }
+    return TargetSize(
+      width: Double(bitPattern: width), height: Double(bitPattern: height),
+      scale: Double(bitPattern: scale), mode: mode, allowsUpscaling: allowsUpscaling)
+  }
+
+  mutating func takePicture() -> WorkerPicture? {
+    guard let size = takePixelSize(), let offset = takeSize(), let isOpaque = takeFlag(),
+      let format = takeFormat(), let originalSize = takePixelSize(), let frameCount = takeSize(),
+      frameCount > 0, let hasDeep = takeFlag()
+    else { return nil }
+    var picture = WorkerPicture(
+      size: size, offset: offset, isOpaque: isOpaque, format: format, originalSize: originalSize,
+      frameCount: frameCount)
+    if hasDeep {
+      guard let offset = takeSize(), let isOpaque = takeFlag(), let isWide = takeFlag() else { return nil }
+      picture.deep = WorkerPicture.Deep(
+        offset: offset, isOpaque: isOpaque, colorSpace: isWide ? .displayP3 : .sRGB)
     }
-    return options
+    return picture
+  }
+
+  mutating func takeList<Element>(_ take: (inout MessageReader) -> Element?) -> [Element]? {
+    guard let count = self.take(UInt8.self), count <= Self.longestList else { return nil }
+    var list: [Element] = []
+    for _ in 0..<count {
+      guard let element = take(&self) else { return nil }
+      list.append(element)
+    }
+    return list
   }
 
   mutating func takeInfo() -> ImageInfo? {

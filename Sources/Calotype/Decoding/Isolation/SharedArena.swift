@@ -71,6 +71,11 @@ final class PixelArena: @unchecked Sendable {
 
   private(set) var arena: SharedArena
   private var used = 0
+  /// Told of rows that are done of a picture that lies in the shared memory, so that the parent may take them
+  /// while the next are made.
+  var onRows: ((_ size: PixelSize, _ offset: Int, _ count: Int) -> Void)?
+  /// Rows are told in parts of so many bytes at least: each costs a message.
+  static let leastPart = 512 << 10
 
   init(_ arena: SharedArena) { self.arena = arena }
 

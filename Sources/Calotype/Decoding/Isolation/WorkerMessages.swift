@@ -14,6 +14,10 @@ package enum WorkerRequest: Equatable {
   /// where it was.
   case decodeFrames(
     sequence: UInt32, byteCount: Int, options: ImageDecodingOptions, token: UInt64, first: Int)
+  /// Make previews of a file of which the first bytes of the input are all that has come, one for each target. The
+  /// token stands for the file, so that a worker may go on where it was.
+  case preview(
+    sequence: UInt32, byteCount: Int, limits: ImageDecodingLimits, token: UInt64, targets: [TargetSize?])
   /// Read the header of the first bytes of the input.
   case inspect(sequence: UInt32, byteCount: Int, limits: ImageDecodingLimits)
 }
@@ -28,6 +32,8 @@ package enum WorkerReply: Equatable {
   case frames(sequence: UInt32, size: PixelSize, count: Int)
   /// The delays of an animation's frames lie in the output, 4 bytes each, and what else its header says.
   case animation(sequence: UInt32, ImageInfo, delayCount: Int)
+  /// Previews lie in the output, one for each target or none; whether there may be any later.
+  case previews(sequence: UInt32, isHopeless: Bool, [WorkerPicture])
   /// What the header says.
   // Indirect: optimized by Swift 6.3, an `ImageInfo` comes out of a large enum as garbage.
   indirect case info(sequence: UInt32, ImageInfo)
@@ -35,6 +41,8 @@ package enum WorkerReply: Equatable {
   case failure(sequence: UInt32, ImageDecodingError)
   /// The output is too small for the picture.
   case needsOutput(sequence: UInt32, byteCount: Int)
+  /// So many rows from the top of the picture are done, which lies in the output. The picture is told later.
+  case rows(sequence: UInt32, size: PixelSize, offset: Int, count: Int)
 }
 
 /// How a worker introduces itself.
@@ -84,9 +92,10 @@ package struct WorkerPicture: Equatable {
 /// the other.
 enum WorkerMessageKind {
   static let useInput: UInt8 = 1, useOutput: UInt8 = 2, refuseOutput: UInt8 = 3, decode: UInt8 = 4
-  static let inspect: UInt8 = 5, readAnimation: UInt8 = 6, decodeFrames: UInt8 = 7
+  static let inspect: UInt8 = 5, readAnimation: UInt8 = 6, decodeFrames: UInt8 = 7, preview: UInt8 = 8
   static let hello: UInt8 = 65, picture: UInt8 = 66, info: UInt8 = 67, failure: UInt8 = 68
-  static let needsOutput: UInt8 = 69, frames: UInt8 = 70, animation: UInt8 = 71
+  static let needsOutput: UInt8 = 69, frames: UInt8 = 70, animation: UInt8 = 71, rows: UInt8 = 72
+  static let previews: UInt8 = 73
 
   /// No message is longer.
   static let largestMessage = 2048
@@ -122,6 +131,13 @@ extension WorkerRequest {
       writer.put(options)
       writer.put(token)
       writer.put(count: first)
+    case .preview(let sequence, let byteCount, let limits, let token, let targets):
+      writer.put(WorkerMessageKind.preview)
+      writer.put(sequence)
+      writer.put(count: byteCount)
+      writer.put(limits)
+      writer.put(token)
+      writer.put(list: targets) { $0.put($1) }
     case .inspect(let sequence, let byteCount, let limits):
       writer.put(WorkerMessageKind.inspect)
       writer.put(sequence)
@@ -133,11 +149,8 @@ extension WorkerRequest {
 
   /// Reads a message; `nil` where it is none, or has anything left over.
   package init?(_ bytes: UnsafeRawBufferPointer) {
-    var reader = MessageReader(bytes)
-    guard let kind = reader.take(UInt8.self), let request = Self.read(kind, &reader), reader.isAtEnd else {
-      return nil
-    }
-    self = request
+    guard let message = MessageReader.message(bytes, Self.read) else { return nil }
+    self = message
   }
 
   private static func read(_ kind: UInt8, _ reader: inout MessageReader) -> Self? {
@@ -162,6 +175,13 @@ extension WorkerRequest {
       else { return nil }
       return .decodeFrames(
         sequence: sequence, byteCount: byteCount, options: options, token: token, first: first)
+    case WorkerMessageKind.preview:
+      guard let sequence = reader.take(UInt32.self), let byteCount = reader.takeSize(),
+        let limits = reader.takeLimits(), let token = reader.take(UInt64.self),
+        let targets = reader.takeList({ $0.takeTarget() })
+      else { return nil }
+      return .preview(
+        sequence: sequence, byteCount: byteCount, limits: limits, token: token, targets: targets)
     case WorkerMessageKind.inspect:
       guard let sequence = reader.take(UInt32.self), let byteCount = reader.takeSize(),
         let limits = reader.takeLimits()
@@ -185,18 +205,12 @@ extension WorkerReply {
     case .picture(let sequence, let picture):
       writer.put(WorkerMessageKind.picture)
       writer.put(sequence)
-      writer.put(picture.size)
-      writer.put(count: picture.offset)
-      writer.put(picture.isOpaque)
-      writer.put(picture.format)
-      writer.put(picture.originalSize)
-      writer.put(count: picture.frameCount)
-      writer.put(picture.deep != nil)
-      if let deep = picture.deep {
-        writer.put(count: deep.offset)
-        writer.put(deep.isOpaque)
-        writer.put(deep.colorSpace == .displayP3)
-      }
+      writer.put(picture)
+    case .previews(let sequence, let isHopeless, let pictures):
+      writer.put(WorkerMessageKind.previews)
+      writer.put(sequence)
+      writer.put(isHopeless)
+      writer.put(list: pictures) { $0.put($1) }
     case .info(let sequence, let info):
       writer.put(WorkerMessageKind.info)
       writer.put(sequence)
@@ -219,17 +233,20 @@ extension WorkerReply {
       writer.put(WorkerMessageKind.needsOutput)
       writer.put(sequence)
       writer.put(count: byteCount)
+    case .rows(let sequence, let size, let offset, let count):
+      writer.put(WorkerMessageKind.rows)
+      writer.put(sequence)
+      writer.put(size)
+      writer.put(count: offset)
+      writer.put(count: count)
     }
     return writer.bytes
   }
 
   /// Reads a message; `nil` where it is none, or has anything left over.
   package init?(_ bytes: UnsafeRawBufferPointer) {
-    var reader = MessageReader(bytes)
-    guard let kind = reader.take(UInt8.self), let reply = Self.read(kind, &reader), reader.isAtEnd else {
-      return nil
-    }
-    self = reply
+    guard let message = MessageReader.message(bytes, Self.read) else { return nil }
+    self = message
   }
 
   private static func read(_ kind: UInt8, _ reader: inout MessageReader) -> Self? {
@@ -245,22 +262,12 @@ extension WorkerReply {
     guard let sequence = reader.take(UInt32.self) else { return nil }
     switch kind {
     case WorkerMessageKind.picture:
-      guard let size = reader.takePixelSize(), let offset = reader.takeSize(),
-        let isOpaque = reader.takeFlag(), let format = reader.takeFormat(),
-        let originalSize = reader.takePixelSize(), let frameCount = reader.takeSize(), frameCount > 0,
-        let hasDeep = reader.takeFlag()
-      else { return nil }
-      var picture = WorkerPicture(
-        size: size, offset: offset, isOpaque: isOpaque, format: format, originalSize: originalSize,
-        frameCount: frameCount)
-      if hasDeep {
-        guard let offset = reader.takeSize(), let isOpaque = reader.takeFlag(),
-          let isWide = reader.takeFlag()
-        else { return nil }
-        picture.deep = WorkerPicture.Deep(
-          offset: offset, isOpaque: isOpaque, colorSpace: isWide ? .displayP3 : .sRGB)
+      return reader.takePicture().map { .picture(sequence: sequence, $0) }
+    case WorkerMessageKind.previews:
+      guard let isHopeless = reader.takeFlag(), let pictures = reader.takeList({ $0.takePicture() }) else {
+        return nil
       }
-      return .picture(sequence: sequence, picture)
+      return .previews(sequence: sequence, isHopeless: isHopeless, pictures)
     case WorkerMessageKind.info:
       return reader.takeInfo().map { .info(sequence: sequence, $0) }
     case WorkerMessageKind.animation:
@@ -273,6 +280,10 @@ extension WorkerReply {
       return reader.takeDecodingError().map { .failure(sequence: sequence, $0) }
     case WorkerMessageKind.needsOutput:
       return reader.takeSize().map { .needsOutput(sequence: sequence, byteCount: $0) }
+    case WorkerMessageKind.rows:
+      guard let size = reader.takePixelSize(), let offset = reader.takeSize(), let count = reader.takeSize()
+      else { return nil }
+      return .rows(sequence: sequence, size: size, offset: offset, count: count)
     default: return nil
     }
   }

@@ -59,12 +59,16 @@ final class WorkerPool: DescriptorShortage.Holder {
   /// What the last worker said of its lock-down.
   var lastHello: WorkerHello? { state.withLock { $0.hello } }
 
+  /// How many workers may be ended by others at their start before that is taken for a failure.
+  private static let mostLost = 4
+
   // MARK: Workers for pictures
 
   /// Takes a worker that is locked down and waits for a picture.
   ///
   /// - Returns: `nil` where the picture was cancelled while it waited for one.
   func take(_ cancellation: CancellationFlag) throws(Unavailable) -> DecodingWorker? {
+    var lostCount = 0
     while true {
       guard let worker = try next(cancellation) else { return nil }
       guard worker.hello == nil else { return worker }
@@ -84,9 +88,16 @@ final class WorkerPool: DescriptorShortage.Holder {
           return worker
         }
       } catch {
+        let end = error == .died ? worker.end(isExpected: true) : .unknown
+        // Somebody has ended or stopped it, which says nothing against the next.
+        if end.isFromOutside || error == .stopped, lostCount < Self.mostLost {
+          lostCount += 1
+          give(back: worker, isUsable: false)
+          continue
+        }
         problem =
           switch error {
-          case .died: "it ended at its start: \(worker.end() ?? "why cannot be told")"
+          case .died: "it ended at its start: \(end.text)"
           case .overdue: "it was not ready in time"
           default: "it is none of this package's"
           }

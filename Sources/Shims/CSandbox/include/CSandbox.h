@@ -42,6 +42,26 @@ void calotype_sandbox_enter(
   uint64_t memory_limit, uint64_t processor_seconds, uint32_t layers,
   int32_t errors[CALOTYPE_SANDBOX_LAYER_COUNT]);
 
+// The processors that there is a filter of system calls for.
+typedef enum calotype_sandbox_processor {
+  CALOTYPE_SANDBOX_X86_64,
+  CALOTYPE_SANDBOX_ARM64,
+} calotype_sandbox_processor;
+
+// A step of a filter: the kernel's `struct sock_filter`.
+typedef struct calotype_filter_step {
+  uint16_t code;
+  uint8_t if_true, if_false;
+  uint32_t value;
+} calotype_filter_step;
+
+enum { CALOTYPE_SANDBOX_MOST_STEPS = 256 };
+
+// Makes the filter of a processor for the process `own`. Answers how many steps it has; no more than `capacity`
+// are written.
+size_t calotype_sandbox_filter(
+  calotype_sandbox_processor processor, uint32_t own, calotype_filter_step *steps, size_t capacity);
+
 // Whether this build has a sanitizer.
 bool calotype_sandbox_has_sanitizer(void);
 
@@ -56,6 +76,12 @@ int calotype_worker_spawn(
 
 // Ends a process by SIGKILL.
 void calotype_worker_kill(pid_t process, int handle);
+
+// Waits until a process has ended, but not longer than that. Answers whether it has.
+bool calotype_worker_await_end(int handle, int milliseconds);
+
+// Whether a process of this one's own has been stopped and not continued.
+bool calotype_worker_is_stopped(pid_t process);
 
 // MARK: Messages and shared memory
 

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Calotype
@@ -19,7 +20,8 @@ import Testing
     "sized 4294967295 1 0", "sized 1 1 99999999", "sized 1 1 1099511627776", "sized 400 400 400000",
     "original 0 5", "info", "sequence", "hello", "cancelled", "noise 1", "noise 40", "noise 2000",
     "noise 5000",
-    "wants-twice", "flood",
+    "wants-twice", "flood", "rows 3 3 0 4", "rows 3 3 0 0", "rows 3 3 0 2 2", "rows 3 3 0 2 1",
+    "rows 3 3 1099511627776 1", "rows 100000 100000 0 1", "rows 0 3 0 1", "rows-of-two",
   ])
   func liesAreFoundOut(lie: String) async {
     let decoder = decoder
@@ -62,6 +64,26 @@ import Testing
         of: Data("frames 3 2 4".utf8), options: .init(), token: 1, first: 0, cancellation: CancellationFlag())
     }
     #expect(frames?.map(\.size) == Array(repeating: PixelSize(width: 3, height: 2), count: 4))
+  }
+
+  /// Rows that come before their picture are taken as they come.
+  @Test func rowsComeOver() async {
+    let decoder = decoder
+    let size = PixelSize(width: 3, height: 9)
+    #expect(await onThread { decoder.result("rows 3 9 64 2 7").value?.bitmap.size } == size)
+    #expect(await onThread { decoder.result("rows 3 9 64 9").value?.bitmap.size } == size)
+    let another = await onThread { decoder.result("rows-of-another").value?.bitmap }
+    #expect(another?.size == PixelSize(width: 1, height: 1))
+    #expect(another?[0, 0] == Bitmap.Pixel(red: 255, green: 0, blue: 0))
+  }
+
+  /// Nor do rows come that nobody has asked for.
+  @Test func noRowsComeOfAHeader() async {
+    let decoder = decoder
+    let code = await onThread {
+      Result { () throws(ImageDecodingError) in try decoder.inspect(Data("rows 3 3 0 1".utf8)) }.error?.code
+    }
+    #expect(code == "decoder_died")
   }
 
   /// A picture larger than was asked for is none, even where it fits.
@@ -112,6 +134,44 @@ import Testing
       return
     }
     #expect(text.isEmpty || reason.contains(text), "\(reason)")
+    await onThread { expectTheNextWorks(decoder) }
+  }
+
+  /// Whoever ends or stops a worker, a person or a system without memory, does not mean the picture.
+  @Test(arguments: [SIGKILL, SIGTERM, SIGSTOP])
+  func aWorkerEndedFromOutsideCostsNothing(signal: Int32) async throws {
+    let folder = try TemporaryFolder()
+    let decoder = decoder
+    let result = await onThread { decoder.result("first \(folder.path)/done \(signal)") }
+    #expect(result.value?.bitmap[0, 0] == Bitmap.Pixel(red: 255, green: 0, blue: 0), "\(result)")
+    #expect(FileManager.default.fileExists(atPath: folder.path + "/done"), "it was not met the first time")
+  }
+
+  /// A crash is the picture's own, and is not tried again.
+  @Test func aCrashIsNotForgiven() async throws {
+    let folder = try TemporaryFolder()
+    let decoder = decoder
+    let text = "first \(folder.path)/done \(SIGSEGV)"
+    #expect(await onThread { decoder.result(text).error?.code } == "decoder_died")
+    #expect(await onThread { decoder.result(text).error } == .decoderDiedBefore)
+  }
+
+  /// A picture whose workers are ended from outside time and again may do it itself.
+  @Test(arguments: ["die 9", "die 15", "die 19"])
+  func theSecondEndFromOutsideIsThePictures(death: String) async {
+    let decoder = decoder
+    #expect(await onThread { decoder.result(death).error?.code } == "decoder_died")
+    #expect(await onThread { decoder.result(death).error } == .decoderDiedBefore)
+    await onThread { expectTheNextWorks(decoder) }
+  }
+
+  /// Workers that were killed while they had nothing to do cost nothing either, however many.
+  @Test func idleWorkersThatWereKilledCostNothing() async {
+    let decoder = decoder
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<4 { group.addTask { await onThread { expectTheNextWorks(decoder) } } }
+    }
+    for worker in workers.idleProcessIdentifiers { kill(worker, SIGKILL) }
     await onThread { expectTheNextWorks(decoder) }
   }
 
@@ -205,5 +265,44 @@ import Testing
     let all = IsolatedImageDecoder(.required, workers: workers)
     #expect(await onThread { all.result("red").error?.code } == "isolation_unavailable")
     #expect(await onThread { all.status.reason?.contains("landlock") } == true)
+  }
+}
+
+/// A picture's rows, taken one part after the other.
+@Suite struct IncomingPictureTests {
+  private let size = PixelSize(width: 2, height: 3)
+
+  /// Pixels of one value in a worker's memory.
+  private func memory(_ pixel: UInt32) -> [UInt32] { [UInt32](repeating: pixel, count: size.pixelCount) }
+
+  private func copy(_ count: Int, of memory: [UInt32], into picture: inout IncomingPicture) -> Bool {
+    memory.withUnsafeBytes { picture.copy(rows: count, from: $0) }
+  }
+
+  /// What a worker changes after it was copied does not count; what has not been copied does.
+  @Test func whatIsCopiedStays() throws {
+    var picture = try IncomingPicture(size: size, offset: 0)
+    let isCopied = copy(1, of: memory(0xFF00_0001), into: &picture)
+    #expect(isCopied)
+    let bitmap = memory(0xFF00_0002).withUnsafeBytes { picture.finish(from: $0, isOpaque: true) }
+    #expect(bitmap.isOpaque)
+    #expect((0..<3).map { bitmap[1, $0].red } == [1, 2, 2])
+  }
+
+  @Test func colorsAreBroughtDownToTheirAlphaInEveryPart() throws {
+    var picture = try IncomingPicture(size: size, offset: 0)
+    let isCopied = copy(2, of: memory(0x10FF_FFFF), into: &picture)
+    #expect(isCopied)
+    let bitmap = memory(0x10FF_FFFF).withUnsafeBytes { picture.finish(from: $0, isOpaque: true) }
+    #expect(!bitmap.isOpaque, "the worker said that it is")
+    for y in 0..<3 { #expect(bitmap[0, y] == Bitmap.Pixel(red: 16, green: 16, blue: 16, alpha: 16)) }
+  }
+
+  @Test func rowsThatAreNoneAreNotCopied() throws {
+    var picture = try IncomingPicture(size: size, offset: 0)
+    let tried = [0, 4, 2, 2, 1].map { copy($0, of: memory(.max), into: &picture) }
+    #expect(tried == [false, false, true, false, false])
+    let isCopied = copy(3, of: Array(memory(.max).dropLast()), into: &picture)
+    #expect(!isCopied)
   }
 }

@@ -18,6 +18,10 @@ import Testing
       sequence: 5, byteCount: 2,
       options: ImageDecodingOptions(targetSize: TargetSize(width: 1, height: 2), isDeep: true), token: .max,
       first: 7),
+    .preview(
+      sequence: 6, byteCount: 3, limits: .init(maximumPixelCount: 4), token: 9,
+      targets: [nil, TargetSize(width: 5, height: 6, mode: .fill)]),
+    .preview(sequence: 6, byteCount: 3, limits: .init(), token: 9, targets: []),
     .inspect(sequence: 3, byteCount: 12, limits: .init(maximumPixelCount: 6, maximumSeconds: 0.5)),
   ]
 
@@ -53,6 +57,8 @@ import Testing
           loopCount: 0, hasAlpha: true, bitsPerChannel: 16, profile: "Display P3")),
       .info(sequence: 6, ImageInfo(format: .png, storedSize: PixelSize(width: 8, height: 9))),
       .needsOutput(sequence: 8, byteCount: 1 << 30),
+      .rows(sequence: 9, size: PixelSize(width: 5, height: 6), offset: 64, count: 3),
+      .previews(sequence: 9, isHopeless: false, [deep, deep]), .previews(sequence: 9, isHopeless: true, []),
     ] + errors.map { .failure(sequence: 9, $0) }
   }
 
@@ -86,6 +92,27 @@ import Testing
       sequence: 1, .corrupt(.png, reason: String(repeating: "é", count: 4000)))
     #expect(long.bytes.count < WorkerMessageKind.largestMessage)
     #expect(Self.reply(long.bytes) != nil)
+  }
+
+  @Test func listsHaveTheirLimit() throws {
+    let picture = WorkerPicture(
+      size: PixelSize(width: 3, height: 4), offset: 64, isOpaque: false, format: .png,
+      originalSize: PixelSize(width: 3, height: 4), frameCount: 1)
+    let reply = WorkerReply.previews(sequence: 1, isHopeless: false, Array(repeating: picture, count: 20))
+    #expect(reply.bytes.count < WorkerMessageKind.largestMessage)
+    guard case .previews(1, false, let pictures) = Self.reply(reply.bytes) else {
+      Issue.record("it cannot be read")
+      return
+    }
+    #expect(pictures.count == MessageReader.longestList)
+    let targets = Array(repeating: TargetSize(width: 1, height: 1) as TargetSize?, count: 20)
+    let request = WorkerRequest.preview(
+      sequence: 1, byteCount: 1, limits: .init(), token: 1, targets: targets)
+    #expect(request.bytes.count < WorkerMessageKind.largestMessage)
+    #expect(Self.request(request.bytes) != nil)
+    var tooMany = WorkerReply.previews(sequence: 1, isHopeless: false, []).bytes
+    tooMany[tooMany.count - 1] = UInt8(MessageReader.longestList + 1)
+    #expect(Self.reply(tooMany) == nil)
   }
 
   @Test func aMessageCutShortOrTooLongIsNone() {
