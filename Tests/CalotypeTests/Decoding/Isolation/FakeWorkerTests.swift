@@ -171,7 +171,15 @@ import Testing
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<4 { group.addTask { await onThread { expectTheNextWorks(decoder) } } }
     }
-    for worker in workers.idleProcessIdentifiers { kill(worker, SIGKILL) }
+    for worker in workers.idleProcessIdentifiers {
+      kill(worker, SIGKILL)
+      // Until it has closed its connection.
+      while let status = try? String(contentsOfFile: "/proc/\(worker)/stat", encoding: .utf8),
+        !status.contains(") Z ")
+      {
+        await Task.yield()
+      }
+    }
     await onThread { expectTheNextWorks(decoder) }
   }
 
