@@ -2,13 +2,7 @@ import Foundation
 
 extension DataCaching {
   /// Drops the entry whose key is the address.
-  @discardableResult
-  public func remove(url: URL) -> Int {
-    let key = ImageCacheKey(url).text
-    guard entry(for: key) != nil else { return 0 }
-    remove(key)
-    return 1
-  }
+  public func removeAll(for url: URL) { remove(ImageCacheKey(url).text) }
 
   /// The bytes that are kept for an address, however old they are, or `nil`. For programs that keep their
   /// downloads themselves; an ``ImagePipeline`` also heeds what HTTP says of their age.

@@ -13,10 +13,9 @@ public protocol DataCaching: AnyObject, Sendable {
   func updateMetadata(_ metadata: DataCacheMetadata, for key: String)
   /// Drops a key's entry.
   func remove(_ key: String)
-  /// Drops everything that is kept for an address, under whatever key. Returns how many entries that were. By
-  /// default, the one whose key is the address.
-  @discardableResult
-  func remove(url: URL) -> Int
+  /// Drops everything that is kept for an address, under whatever key. By default, the one whose key is the
+  /// address.
+  func removeAll(for url: URL)
   /// Drops every entry.
   func removeAll()
 }

@@ -148,6 +148,8 @@ ssize_t calotype_socket_receive(int connection, void *bytes, size_t capacity, in
 
 int calotype_socket_set_patience(int connection, uint32_t microseconds) {
   const struct timeval time = {microseconds / 1000000, microseconds % 1000000};
+  // A worker that was taken over may answer without reading what it is asked, until the socket is full.
+  if (setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time) != 0) return errno;
   return setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time) != 0 ? errno : 0;
 }
 

@@ -129,8 +129,9 @@ import Testing
   @Test func whatWasKeptOfABodyIsReadOnce() throws {
     let file = try ProgressivePictures.jpeg()
     let middle = ProgressivePictures.scanEnds(file)[3]
-    let session = PreviewSession(
-      beginning: Data(file[..<middle]), limits: .init(), colors: ColorConversionCache())
+    let session = PreviewSession(beginning: Data(file[..<middle])) { cancellation in
+      PreviewMaker(limits: .init(), colors: ColorConversionCache(), cancellation: cancellation)
+    }
     let request = HTTPRequest(url: url("/a"))
     let download = OriginalDownload(
       request, of: CachedExchange(request: request, mode: .default, cache: nil), onProgress: { _ in },

@@ -39,13 +39,13 @@ import Testing
       #expect(engine != nil)
       _ = try await receiver.end().get()
       transport = nil
-      // The thread ends, and closes its connection.
-      try await server.waitForAllClosed()
       while engine?.isOver == false { try await Task.sleep(for: .milliseconds(2)) }
       transfer?.cancel()
       transfer?.setPriority(.high)
     }()
+    // With it its connection.
     while engine != nil { try await Task.sleep(for: .milliseconds(2)) }
+    try await server.waitForAllClosed()
   }
 
   @Test func oneThatWaitsIsCancelledWithoutARequest() async throws {

@@ -107,6 +107,9 @@ extension DiskCache {
     EntrySequence(cache: self)
   }
 
+  /// Drops everything stored for an address, as ``remove(url:)`` does.
+  public func removeAll(for url: URL) { remove(url: url) }
+
   /// Drops everything stored for an address: the original, its prints, its variants, what was kept of a
   /// broken download.
   @discardableResult

@@ -165,7 +165,7 @@ extension CachedExchange {
         cache.remove(key)
         cache.remove(partKey(key))
       }
-      if let url = URL(string: address) { cache.remove(url: url) }
+      if let url = URL(string: address) { cache.removeAll(for: url) }
     }
   }
 

@@ -434,7 +434,7 @@ final class DecodingWorker: @unchecked Sendable {
 }
 
 /// What the system says of a call that failed.
-struct POSIXFailure: Error {
+struct POSIXFailure: Error, Equatable {
   let number: Int32
   var text: String { systemMessage(number) }
 }

@@ -92,7 +92,7 @@ int calotype_socket_send(int connection, const void *bytes, size_t count, int de
 // descriptor that comes along goes to `descriptor`, or nowhere where that is NULL.
 ssize_t calotype_socket_receive(int connection, void *bytes, size_t capacity, int *descriptor);
 
-// How long a receive waits before it answers -EAGAIN.
+// How long a receive waits before it answers -EAGAIN, and a send before it answers EAGAIN.
 int calotype_socket_set_patience(int connection, uint32_t microseconds);
 
 // Memory that processes share: neither side can make it smaller under the other. Answers a descriptor, or an
