@@ -294,19 +294,6 @@ import Testing
     #expect(fixture.server.requests.count == 1)
   }
 
-  /// A file keeps its version in its key whatever the policy, and is found again.
-  @Test func aFileIsKeptUnderEachPolicyThatMayReadIt() async throws {
-    let fixture = try HTTPFixture { _ in .status(404) }
-    let file = try fixture.folder.write(Data(try ServedPicture.png()), to: "picture.png")
-    let pipeline = fixture.pipeline(memory: true)
-    for policy in [AddressPolicy.default, .init(scope: .unrestricted), .init(ports: [80])] {
-      let request = ImageRequest(url: file, addressPolicy: policy)
-      for source in [ImageResponse.Source.local, .memory] {
-        #expect(try await pipeline.task(for: request).outcome.get().source == source, "\(policy)")
-      }
-    }
-  }
-
   /// A list may name a file as well as an address.
   @Test func aFileOfThisMachineIsRefused() async throws {
     let fixture = try HTTPFixture { _ in .status(404) }
