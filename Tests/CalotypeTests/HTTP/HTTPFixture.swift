@@ -27,6 +27,8 @@ struct HTTPFixture {
       decoder: ImageDecoder(), encoder: ImageEncoder())
     configuration.diskStorage = .originals
     configuration.retry = .never
+    // A busy machine's want of memory must not empty a cache that a test looks into.
+    configuration.respondsToMemoryPressure = false
     configure(&configuration)
     return ImagePipeline(configuration: configuration)
   }

@@ -79,6 +79,76 @@ import Testing
     #expect(events.all.last == "late finished")
   }
 
+  /// Two prints of one stale original, of which the first holds back the question to the server until it is made,
+  /// and the second is still being made when the server has answered.
+  private struct TwoPrints {
+    let fixture: PipelineFixture
+    let tasks: [ImageTask]
+    let streams: [AsyncStream<ImageTask.Event>]
+    /// Lets the second be made.
+    let gate: Gate
+  }
+
+  private func twoPrints() async throws -> TwoPrints {
+    let fixture = try await fixture()
+    let gates = [Gate(), Gate()], begun = Lock<Set<Int>>([])
+    var tasks: [ImageTask] = []
+    for (index, side) in [20.0, 30].enumerated() {
+      let gate = gates[index]
+      let processor = TestProcessor(identifier: "held \(index)") { image, _ in
+        begun.withLock { _ = $0.insert(index) }
+        gate.wait()
+        return image
+      }
+      tasks.append(
+        fixture.pipeline.task(
+          for: ImageRequest(
+            url: url("/a"), targetSize: TargetSize(width: side, height: side), processors: [processor])))
+      try await waitUntil("print \(index)") { begun.withLock { $0.contains(index) } }
+    }
+    let streams = tasks.map(\.events)
+    gates[0].open()
+    await fixture.transport.waitForRequests(2)
+    return TwoPrints(fixture: fixture, tasks: tasks, streams: streams, gate: gates[1])
+  }
+
+  /// The names of what a stream tells, but for what may come or not.
+  private static func names(_ stream: AsyncStream<ImageTask.Event>) async -> [String] {
+    var names: [String] = []
+    for await event in stream {
+      if case .refreshed(let response) = event { #expect(response.image[0, 0].red == 2) }
+      names.append(name(event))
+    }
+    return names.filter { $0 != "preview" && $0 != "progress" }
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+  func aPrintThatIsSlowerThanTheServerIsToldToo(hasChanged: Bool) async throws {
+    let prints = try await twoPrints()
+    prints.fixture.transport.release(
+      with: hasChanged
+        ? .respond(headers: ["Cache-Control": "max-age=60"], body: Data([2]))
+        : .respond(status: 304, headers: ["ETag": "\"1\""], body: Data()))
+    let expected = hasChanged ? ["finished", "refreshed"] : ["finished"]
+    // The first has been told of everything; the other goes on only then.
+    #expect(await Self.names(prints.streams[0]) == expected)
+    prints.gate.open()
+    #expect(await Self.names(prints.streams[1]) == expected)
+    await prints.fixture.pipeline.flush()
+    #expect(prints.fixture.transport.requests.count == 2)
+  }
+
+  @Test(.timeLimit(.minutes(1))) func aPrintThatIsSlowerThanTheServersFailureIsLetGo() async throws {
+    let prints = try await twoPrints()
+    prints.fixture.transport.release(with: .fail(.connectionFailed))
+    try await waitUntil("the failure") {
+      prints.fixture.pipeline.core.withLock { core in core.originals.allSatisfy { !$0.isRevalidating } }
+    }
+    prints.gate.open()
+    for stream in prints.streams { #expect(await Self.names(stream) == ["finished"]) }
+    for task in prints.tasks { #expect(try await task.response.isStale) }
+  }
+
   @Test func whatIsToBeOnDiskAloneIsNotPutIntoMemory() async throws {
     let fixture = try await fixture(storage: .disk)
     var wanted = request("/a")

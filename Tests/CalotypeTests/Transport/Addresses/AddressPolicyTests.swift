@@ -294,6 +294,20 @@ import Testing
     #expect(fixture.server.requests.count == 1)
   }
 
+  /// A file keeps its version in its key whatever the policy, and is found again.
+  @Test func aFileIsKeptUnderEachPolicyThatMayReadIt() async throws {
+    let fixture = try HTTPFixture { _ in .status(404) }
+    let file = try fixture.folder.write(Data(try ServedPicture.png()), to: "picture.png")
+    let pipeline = fixture.pipeline(memory: true)
+    for policy in [AddressPolicy.default, .init(scope: .unrestricted), .init(ports: [80])] {
+      let request = ImageRequest(url: file, addressPolicy: policy)
+      for expected in [ImageResponse.Source.local, .memory] {
+        let source = try await pipeline.task(for: request).outcome.get().source
+        #expect(source == expected, "\(policy)")
+      }
+    }
+  }
+
   /// A list may name a file as well as an address.
   @Test func aFileOfThisMachineIsRefused() async throws {
     let fixture = try HTTPFixture { _ in .status(404) }
