@@ -40,17 +40,6 @@ struct ImageListDownload {
   }
 }
 
-extension HTTPHeaders {
-  /// The names, in lower case, of the fields that may hold a secret: all but those that say what a client
-  /// would like to have, or what its body is. A redirect does not take them to another origin.
-  package var namesOfPossibleSecrets: Set<String> {
-    Set(fields.map { $0.name.lowercased() }).subtracting([
-      "accept", "accept-encoding", "accept-language", "cache-control", "content-encoding", "content-language",
-      "content-type", "if-modified-since", "if-none-match", "if-range", "pragma", "range", "user-agent",
-    ])
-  }
-}
-
 /// Writes a list to a file as it comes.
 private final class ListReceiver: HTTPReceiver {
   private struct State {

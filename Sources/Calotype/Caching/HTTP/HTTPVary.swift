@@ -31,10 +31,10 @@ enum HTTPVary: Hashable, Sendable {
   func selectingHeaders(of request: HTTPHeaders) -> HTTPHeaders {
     guard case .fields(let names) = self, !names.isEmpty else { return [] }
     var kept = request.fields.filter { field in
-      Self.isPlain(field.name.lowercasedASCII())
+      !HTTPHeaders.mayBeSecret(field.name.lowercasedASCII())
         && names.contains { $0.equalsIgnoringASCIICase(field.name) }
     }
-    for name in names where !Self.isPlain(name) {
+    for name in names where HTTPHeaders.mayBeSecret(name) {
       if let value = Self.keptValue(of: name, in: request) { kept.append(.init(name: name, value: value)) }
     }
     return HTTPHeaders(kept)
@@ -79,20 +79,14 @@ enum HTTPVary: Hashable, Sendable {
     }.joined(separator: "\n")
   }
 
-  /// Whether a field, named in lower case, says what a client would like to have and nothing of who it is.
-  private static func isPlain(_ name: String) -> Bool {
-    name.hasPrefix("accept") || name.hasPrefix("sec-")
-      || ["user-agent", "origin", "referer", "range", "save-data", "dpr", "width", "viewport-width"].contains(
-        name)
-  }
-
   /// What stands before a digest, and in no value that can be sent.
   private static let digestMark = "\u{1}"
 
   /// A field's value in the form that is compared and kept, of a request or of what was kept of one.
   private static func keptValue(of name: String, in headers: HTTPHeaders) -> String? {
     guard let value = normalizedValue(of: name, in: headers) else { return nil }
-    return isPlain(name) || value.hasPrefix(digestMark) ? value : digestMark + EntryName(key: value).path
+    guard HTTPHeaders.mayBeSecret(name), !value.hasPrefix(digestMark) else { return value }
+    return digestMark + EntryName(key: value).path
   }
 
   /// A field's value with all its lines together and all that makes no difference taken out; `nil` where
