@@ -236,10 +236,7 @@ public final class ImageTask: Sendable {
   /// - Parameter isFollowed: Whether ``follow(with:)`` will be called.
   @discardableResult
   func finish(_ result: Result<ImageResponse, ImagePipeline.Error>, isFollowed: Bool = false) -> Bool {
-    finish(with: Ending(result), isFollowed: isFollowed)
-  }
-
-  private func finish(with ending: Ending, isFollowed: Bool) -> Bool {
+    let ending = Ending(result)
     let told = state.withLock { state -> [Observer]? in
       guard state.ending == nil else { return nil }
       state.ending = ending

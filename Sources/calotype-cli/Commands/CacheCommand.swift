@@ -44,12 +44,10 @@ enum CacheCommand {
           ? "\(action) takes no arguments" : action == "trim" ? "trim takes a SIZE" : "remove takes a URL")
     }
     let isUnusable = Lock(false)
-    let cache = DiskCache(
-      directory: Session.cacheDirectory(arguments),
-      configuration: .init(onWarning: { warning in
-        if case .unusableFolder = warning { isUnusable.withLock { $0 = true } }
-        Terminal.standardError.line(Escaping.displaySafe("calotype: \(warning)"))
-      }))
+    let made = try Session.diskCache(arguments) { warning in
+      if case .unusableFolder = warning { isUnusable.withLock { $0 = true } }
+    }
+    guard let cache = made else { return 1 }
     let status = try run(action, operands, cache, isJSON: arguments.has("json"))
     return status == 0 && isUnusable.withLock { $0 } ? 1 : status
   }

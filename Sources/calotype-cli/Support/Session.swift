@@ -65,7 +65,11 @@ struct Session {
   var isolationName: String { decoder.decodesInProcess ? "in-process" : "sandboxed" }
 
   /// The cache on disk, or `nil` where none is wanted.
-  static func diskCache(_ arguments: Arguments) throws -> DiskCache? {
+  ///
+  /// - Parameter onWarning: Told of each warning, which is shown in any case.
+  static func diskCache(
+    _ arguments: Arguments, onWarning: @escaping @Sendable (DiskCache.Warning) -> Void = { _ in }
+  ) throws -> DiskCache? {
     if arguments.has("no-cache") {
       if arguments.has("cache-dir") { throw UsageError("--no-cache and --cache-dir exclude each other") }
       return nil
@@ -74,6 +78,7 @@ struct Session {
       directory: cacheDirectory(arguments),
       configuration: .init(onWarning: { warning in
         Terminal.standardError.line(Escaping.displaySafe("calotype: \(warning)"))
+        onWarning(warning)
       }))
   }
 

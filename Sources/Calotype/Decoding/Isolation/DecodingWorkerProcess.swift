@@ -378,7 +378,7 @@ private final class OpenPreview {
     maker.cancellation = cancellation
     lastUse = monotonicNanoseconds()
     // The input is another's with the next request.
-    let new = Data(Array(all.dropFirst(byteCount)))
+    let new = all.withUnsafeBytes { Data(UnsafeRawBufferPointer(rebasing: $0.dropFirst(byteCount))) }
     byteCount = all.count
     return maker.append(new, targets: targets)
   }
