@@ -23,7 +23,7 @@ public struct ImageList: AsyncSequence, Sendable {
     case path(String)
     case descriptor(Int32)
     case data(Data)
-    case address(URL, HTTPHeaders, any HTTPTransport)
+    case address(URL, HTTPHeaders, any HTTPTransport, maximumTries: Int)
     case pages(ImageListPages, any HTTPTransport)
     case reader(@Sendable () throws(ImageListError) -> any ImageListReading)
   }
@@ -59,11 +59,16 @@ public struct ImageList: AsyncSequence, Sendable {
 
   /// A list on a server. It is downloaded to a temporary file when it is first read; its relative addresses
   /// are resolved against where it was found. The headers are sent to its own origin alone.
+  ///
+  /// - Parameter maximumTries: How often it is asked for before it is given up, 3 by default. What another try
+  ///   does not change, such as a list that is not there, is asked for once.
   public init(
-    url: URL, headers: HTTPHeaders = [], transport: any HTTPTransport = CurlTransport.shared,
-    options: ImageListOptions = .init()
+    url: URL, headers: HTTPHeaders = [], maximumTries: Int = 3,
+    transport: any HTTPTransport = CurlTransport.shared, options: ImageListOptions = .init()
   ) {
-    self.init(name: url.displayText, origin: .address(url, headers, transport), options: options)
+    self.init(
+      name: url.displayText, origin: .address(url, headers, transport, maximumTries: maximumTries),
+      options: options)
   }
 
   /// A service that gives its rows page by page. A page is asked for when the rows before it have been read.
@@ -178,15 +183,10 @@ public struct ImageList: AsyncSequence, Sendable {
         page += 1
         if let last = pages.lastPage, page > last { return nil }
         return try await pages.open(page, transport: transport, options: list.options)
-      case .address(let url, let headers, let transport):
-        let download: ImageListDownload
-        do throws(ImageListDownload.Failure) {
-          download = try await ImageListDownload.download(
-            url, name: list.name, headers: headers, transport: transport,
-            limit: list.options.limits.maximumDownloadLength)
-        } catch {
-          throw error.error
-        }
+      case .address(let url, let headers, let transport, let maximumTries):
+        let download = try await ImageListDownload.download(
+          url, name: list.name, headers: headers, transport: transport,
+          limit: list.options.limits.maximumDownloadLength, maximumTries: maximumTries)
         return ImageListCursor(
           ImageListFields(list.options, listName: list.name, listURL: download.url),
           source: { download.source }, name: list.name, options: list.options)

@@ -20,9 +20,38 @@ struct ImageListDownload {
     var outcome: RetryPolicy.Outcome?
   }
 
+  /// Downloads a list, or a page of one, and asks again where that may help.
+  ///
+  /// - Parameters:
+  ///   - place: What failures name beside the list.
+  ///   - maximumTries: How often it is asked for before it is given up.
+  static func download(
+    _ url: URL, name: String, place: ImageListPlace = .init(), headers: HTTPHeaders = [],
+    transport: any HTTPTransport, limit: Int, maximumTries: Int
+  ) async throws(ImageListError) -> ImageListDownload {
+    let retry = RetryPolicy(maximumTries: maximumTries)
+    var tries = 0, generator = JitterGenerator()
+    while true {
+      do throws(Failure) {
+        return try await download(url, name: name, headers: headers, transport: transport, limit: limit)
+      } catch {
+        tries += 1
+        let decision = error.outcome.map {
+          retry.decision(
+            after: $0, method: "GET", tries: tries, now: wallClockSeconds(), using: &generator)
+        }
+        guard case .retry(let seconds) = decision, !Task.isCancelled else {
+          let times = tries > 1 ? " (tried \(tries) times)" : ""
+          throw ImageListError(list: name, place: place, reason: error.error.reason + times)
+        }
+        _ = await Timers.shared.sleep(seconds)
+      }
+    }
+  }
+
   /// Downloads a list. Redirects are followed, up to 10; the headers given stay with the first origin, since
   /// they may hold secrets.
-  static func download(
+  private static func download(
     _ url: URL, name: String, headers: HTTPHeaders = [], transport: any HTTPTransport, limit: Int
   ) async throws(Failure) -> ImageListDownload {
     let receiver = try ListReceiver(name: name)

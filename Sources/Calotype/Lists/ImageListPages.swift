@@ -38,29 +38,11 @@ public struct ImageListPages: Hashable, Sendable {
       url.scheme != nil
     else { throw ImageListError(list: Escaping.address(address), reason: "is not an absolute address") }
     let name = url.displayText
-    let retry = RetryPolicy(maximumTries: maximumTries)
-    var tries = 0, generator = JitterGenerator()
-    while true {
-      do throws(ImageListDownload.Failure) {
-        let download = try await ImageListDownload.download(
-          url, name: name, headers: headers, transport: transport, limit: options.limits.maximumDownloadLength
-        )
-        return ImageListCursor(
-          ImageListFields(options, listName: name, listURL: download.url), page: page,
-          source: { download.source }, name: name, options: options)
-      } catch {
-        tries += 1
-        let decision = error.outcome.map {
-          retry.decision(
-            after: $0, method: "GET", tries: tries, now: wallClockSeconds(), using: &generator)
-        }
-        guard case .retry(let seconds) = decision, !Task.isCancelled else {
-          throw ImageListError(
-            list: name, place: ImageListPlace(page: page),
-            reason: error.error.reason + (tries > 1 ? " (tried \(tries) times)" : ""))
-        }
-        _ = await Timers.shared.sleep(seconds)
-      }
-    }
+    let download = try await ImageListDownload.download(
+      url, name: name, place: ImageListPlace(page: page), headers: headers, transport: transport,
+      limit: options.limits.maximumDownloadLength, maximumTries: maximumTries)
+    return ImageListCursor(
+      ImageListFields(options, listName: name, listURL: download.url), page: page,
+      source: { download.source }, name: name, options: options)
   }
 }

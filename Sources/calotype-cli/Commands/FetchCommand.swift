@@ -90,12 +90,13 @@ enum FetchCommand {
   private static func lists(
     _ arguments: Arguments, _ options: ImageListOptions, _ session: Session
   ) throws -> [ImageList] {
+    let tries = (try arguments.integer("retries", in: 0...100) ?? 3) + 1
     var lists = try arguments.operands.map { operand -> ImageList in
       if operand == "-" { return ImageList(fileDescriptor: 0, options: options) }
       if Arguments.isAddress(operand) {
         return ImageList(
-          url: try Arguments.address(operand), headers: session.headers, transport: session.transport,
-          options: options)
+          url: try Arguments.address(operand), headers: session.headers, maximumTries: tries,
+          transport: session.transport, options: options)
       }
       if operand.lowercased().hasPrefix("file:") {
         guard let list = URL(string: operand).flatMap({ ImageList(fileURL: $0, options: options) }) else {
@@ -114,9 +115,8 @@ enum FetchCommand {
       if let last, last < first ?? 1 {
         throw UsageError("--last-page \(last) comes before the first, \(first ?? 1): there would be no page")
       }
-      let retries = try arguments.integer("retries", in: 0...100) ?? 3
       let pages = ImageListPages(
-        address: address, firstPage: first ?? 1, lastPage: last, maximumTries: retries + 1,
+        address: address, firstPage: first ?? 1, lastPage: last, maximumTries: tries,
         headers: session.headers)
       lists.append(ImageList(pages: pages, transport: session.transport, options: options))
     } else if first != nil || last != nil {
