@@ -50,6 +50,123 @@ import Testing
     #expect(tool.names("") == ["xdg"])
   }
 
+  /// What is open already, as by a shell's `>>`, is written to: what stands there stays.
+  @Test(arguments: [
+    "fetch l --quiet --report /dev/stdout", "fetch l --quiet --sheet /dev/stdout",
+    "fetch l --quiet --har /dev/stdout", "get URL -o /dev/stdout", "get URL -o log",
+    "fetch l --quiet --report log",
+    "fetch l --quiet --report /dev/fd/1", "thumbnail URL --format png -o /proc/self/fd/1",
+    "fetch l --quiet --har /dev/stderr 2>> log",
+  ]) func standardOutputIsNotEmptied(line: String) async throws {
+    let server = try ScriptedServer(routes: ["/a.png": [.ok(try Picture.png())]])
+    let tool = try Program(), address = server.url("/a.png").absoluteString
+    try tool.folder.write("\(address)\n", to: "l")
+    try tool.folder.write("earlier\n", to: "log")
+    let command = "exec '\(Program.path)' \(line.replacingOccurrences(of: "URL", with: address))"
+    let result = try await runProcess(
+      "/bin/sh", ["-c", "echo first >> log; \(command) >> log"],
+      environment: ["XDG_CACHE_HOME": tool.folder.file("xdg").path], folder: tool.folder.url)
+    #expect(result.status == 0, "\(result.errorText)")
+    let log = try tool.data("log")
+    #expect(log.starts(with: Data("earlier\nfirst\n".utf8)), "\(String(decoding: log, as: UTF8.self))")
+    #expect(log.count > 40)
+    #expect(tool.names("") == ["l", "log", "xdg"])
+  }
+
+  /// A link is followed where the kernel follows it for writing.
+  @Test func linksAreFollowedAsTheKernelFollowsThem() async throws {
+    let picture = try Picture.png()
+    let server = try ScriptedServer(routes: ["/a.png": [.ok(picture)]])
+    let tool = try Program(), address = server.url("/a.png").absoluteString
+    let manager = FileManager.default
+    for name in ["own", "locked"] {
+      try tool.folder.write("earlier", to: "folder/\(name)")
+      try manager.createSymbolicLink(
+        atPath: tool.folder.file("to-\(name)").path, withDestinationPath: "folder/\(name)")
+    }
+    let result = try await tool("get", address, "-o", "to-own")
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(try tool.data("folder/own") == picture)
+    #expect(try manager.destinationOfSymbolicLink(atPath: tool.folder.file("to-own").path) == "folder/own")
+    // The folder would let it be replaced, and the kernel does not let it be written. Root is let all but what
+    // this refuses, too.
+    try manager.setAttributes(
+      [.posixPermissions: 0o444], ofItemAtPath: tool.folder.file("folder/locked").path)
+    for arguments in [["get", address, "-o", "to-locked"], ["fetch", "-", "--sheet", "to-locked"]] {
+      let drops = geteuid() == 0
+      if drops {
+        for path in [tool.folder.path, tool.folder.file("folder").path, tool.folder.file("xdg").path] {
+          try manager.setAttributes([.posixPermissions: 0o777], ofItemAtPath: path)
+        }
+      }
+      let result = try await runProcess(
+        drops ? "setpriv" : Program.path,
+        (drops ? ["--reuid=65534", "--regid=65534", "--clear-groups", Program.path] : []) + arguments
+          + ["--no-cache"], environment: ["HOME": tool.folder.path], folder: tool.folder.url)
+      #expect(result.status == 1)
+      #expect(
+        result.errorText.contains(
+          "to-locked: the file that this link leads to cannot be written: Permission"),
+        "\(result.errorText)")
+      #expect(try tool.data("folder/locked") == Data("earlier".utf8))
+    }
+  }
+
+  /// What the link led to when it was asked for is what is replaced.
+  @Test func aFileThatHasComeInItsPlaceIsLeftAlone() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("old", to: "old")
+    try folder.write("other", to: "other")
+    var status = stat()
+    try #require(stat(folder.file("old").path, &status) == 0)
+    let output = try OutputFolder(path: folder.path)
+    #expect(throws: Failure.self) {
+      try output.write(Data("new".utf8), to: "other", replacing: FileIdentity(status))
+    }
+    #expect(throws: Failure.self) {
+      try output.write(Data("new".utf8), to: "missing", replacing: FileIdentity(status))
+    }
+    try output.write(Data("new".utf8), to: "old", replacing: FileIdentity(status))
+    #expect(try Data(contentsOf: folder.file("other")) == Data("other".utf8))
+    #expect(try Data(contentsOf: folder.file("old")) == Data("new".utf8))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 2)
+  }
+
+  @Test func aSocketIsNoFile() throws {
+    let folder = try TemporaryFolder(), path = folder.file("s").path
+    let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(socket) }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    try #require(path.utf8.count < 100)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let bound = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    try #require(bound == 0)
+    #expect(throws: Failure.self) { try OutputFolder.prepare(path) }
+  }
+
+  /// `--retries` holds for a list's own download.
+  @Test func aListIsAskedForAgain() async throws {
+    let address = "data:image/png;base64,\(try Picture.png().base64EncodedString())\n"
+    let server = try ScriptedServer(routes: [
+      "/l": [.status(503), .ok(Array(address.utf8))], "/never": [.status(503)],
+    ])
+    let tool = try Program()
+    let result = try await tool("fetch", server.url("/l").absoluteString, "--retries", "1")
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(server.requests.count == 2)
+    let never = try await tool("fetch", server.url("/never").absoluteString, "--retries", "0")
+    #expect(never.status == 1)
+    #expect(server.requests.count == 3)
+    let twice = try await tool("fetch", server.url("/never").absoluteString, "--retries", "1")
+    #expect(twice.errorText.contains("(tried 2 times)"), "\(twice.errorText)")
+    #expect(server.requests.count == 5)
+  }
+
   @Test func aListWithoutRowsIsSaid() async throws {
     let server = try ScriptedServer(routes: ["/1": [.ok(Array("[]".utf8))]])
     let tool = try Program()

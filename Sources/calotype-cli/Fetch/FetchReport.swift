@@ -86,13 +86,10 @@ final class LineWriter: Sendable {
   private let closes: Bool
   private let blockSize: Int
 
-  /// Writes to a file; an older one is emptied, and a folder that is missing made.
+  /// Writes to a file; an older one is emptied unless standard output goes there, and a folder that is missing made.
   init(path: String) throws {
     try OutputFolder.prepare(path)
-    descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
-    guard descriptor >= 0 else {
-      throw Failure("\(Escaping.displaySafe(path)): \(OutputFolder.message(errno))")
-    }
+    descriptor = try OutputDestination.open(forLinesAt: path)
     closes = true
     blockSize = 1 << 16
   }

@@ -40,41 +40,36 @@ final class OutputFolder: Sendable {
     if path.hasSuffix("/") || (exists && status.st_mode & S_IFMT == S_IFDIR) {
       throw Failure("\(Escaping.displaySafe(path)) is a folder, and a file is to be written")
     }
-    if exists, [S_IFCHR, S_IFBLK, S_IFIFO].contains(status.st_mode & S_IFMT) {
+    if OutputDestination.given(path) != nil { return }
+    if exists, status.st_mode & S_IFMT == S_IFSOCK {
+      throw Failure("\(Escaping.displaySafe(path)) is a socket, and a file is to be written")
+    }
+    if exists, status.st_mode & S_IFMT != S_IFREG {
       guard access(path, W_OK) == 0 else { throw Failure("\(Escaping.displaySafe(path)): \(message(errno))") }
       return
     }
-    let folder = realURL(path).deletingLastPathComponent().path
+    _ = try OutputDestination.linkTarget(path)
+    let folder = OutputDestination.realURL(path).deletingLastPathComponent().path
     _ = try OutputFolder(path: folder)
     guard access(folder, W_OK | X_OK) == 0 else {
       throw Failure("\(Escaping.displaySafe(path)): its folder cannot be written: \(message(errno))")
     }
   }
 
-  /// Through a link, `/dev/stdout` among them, the file is written that it leads to.
-  private static func realURL(_ path: String) -> URL {
-    let real = realpath(path, nil)
-    defer { free(real) }
-    return URL(fileURLWithPath: real.map { String(cString: $0) } ?? path)
-  }
-
-  /// Writes a file that a person named. A device or a pipe is written into, as `/dev/stdout`; a rename would
-  /// put a file in its place.
+  /// Writes a file that a person named. A device, a pipe or what is open already is written into, as
+  /// `/dev/stdout`; a rename would put a file in its place.
   static func write(_ data: Data, toPath path: String) throws {
-    var status = stat()
-    if stat(path, &status) == 0, [S_IFCHR, S_IFBLK, S_IFIFO].contains(status.st_mode & S_IFMT) {
-      let file = open(path, O_WRONLY | O_CLOEXEC)
-      guard file >= 0 else { throw Failure("\(Escaping.displaySafe(path)): \(message(errno))") }
+    switch try OutputDestination(path) {
+    case .stream(let file):
       defer { close(file) }
       do {
         try FileHandle(fileDescriptor: file, closeOnDealloc: false).write(contentsOf: data)
       } catch {
         throw Failure("\(Escaping.displaySafe(path)): \(message(errno))")
       }
-      return
+    case .file(let folder, let name, let replaced):
+      try OutputFolder(path: folder).write(data, to: name, replacing: replaced)
     }
-    let url = realURL(path)
-    try OutputFolder(path: url.deletingLastPathComponent().path).write(data, to: url.lastPathComponent)
   }
 
   /// The extended attribute that says what a file was made from.
@@ -96,7 +91,11 @@ final class OutputFolder: Sendable {
   }
 
   /// Writes a file, in place of one of its name, and notes in it what it was made from.
-  func write(_ data: Data, to name: String, origin: UInt64? = nil) throws {
+  ///
+  /// - Parameter replaced: The file that has to be there still, where a link has led to it.
+  func write(
+    _ data: Data, to name: String, origin: UInt64? = nil, replacing replaced: FileIdentity? = nil
+  ) throws {
     try check(name)
     let temporary = temporaryName()
     var file = DescriptorShortage.waiting {
@@ -114,13 +113,16 @@ final class OutputFolder: Sendable {
       if isNameless {
         // A link can be made only under a name that is free.
         let link = "/proc/self/fd/\(file)"
-        if linkat(AT_FDCWD, link, descriptor, name, AT_SYMLINK_FOLLOW) == 0 { return }
-        guard errno == EEXIST else { throw failure(name) }
+        if replaced == nil {
+          if linkat(AT_FDCWD, link, descriptor, name, AT_SYMLINK_FOLLOW) == 0 { return }
+          guard errno == EEXIST else { throw failure(name) }
+        }
         unlinkat(descriptor, temporary, 0)
         guard linkat(AT_FDCWD, link, descriptor, temporary, AT_SYMLINK_FOLLOW) == 0 else {
           throw failure(name)
         }
       }
+      if let replaced { try check(name, is: replaced) }
       guard renameat(descriptor, temporary, descriptor, name) == 0 else { throw failure(name) }
     } catch {
       unlinkat(descriptor, temporary, 0)
@@ -190,6 +192,16 @@ final class OutputFolder: Sendable {
     guard !name.isEmpty, name != ".", name != "..", !name.utf8.contains(where: { $0 == 0x2F || $0 == 0 })
     else {
       throw Failure("\(display(name)): that is no name of a file")
+    }
+  }
+
+  private func check(_ name: String, is identity: FileIdentity) throws {
+    var status = stat()
+    guard fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0, FileIdentity(status) == identity
+    else {
+      throw Failure(
+        "\(display(name)): another file has come in its place while it was to be written through a link; it was left as it is"
+      )
     }
   }
 
