@@ -231,4 +231,44 @@ import class TestSupport.SpawnedProgram
     for path in foreign { #expect(FileManager.default.fileExists(atPath: path), "\(path)") }
     #expect(folder.entryFiles == [])
   }
+
+  /// SQLite opens by a path that the owner of a folder above can change between the checks and the opening.
+  @Test func anIndexIsNeitherMadeNorReadElsewhere() throws {
+    let holder = FolderHolder(directory: folder.path, name: "images") { _ in }
+    let opened = try #require(holder.current(creating: true))
+    try #require(
+      shell("mkdir -p '\(folder.path)/else/images'; cd '\(folder.path)' && mv v1 was && ln -s else v1") == 0)
+    let worker = IndexWorker(folders: holder, configuration: .init()) { 0 }
+    let outcome = worker.attempt(in: opened) { _ in Issue.record("nothing may be done there") }
+    #expect(
+      outcome.problem?.contains("moved away") == true || outcome.problem?.contains("open") == true,
+      "\(outcome)")
+    #expect(TemporaryFolder.files(in: folder.path + "/else").isEmpty)
+    // One that lies there is not read either.
+    try #require(shell("cp '\(folder.path)/was/images/index.sqlite' '\(folder.path)/else/images/'") == 0)
+    #expect(
+      worker.attempt(in: opened) { _ in Issue.record("nothing may be done there") }.problem?.contains(
+        "moved away") == true)
+    #expect(
+      TemporaryFolder.files(in: folder.path + "/else").map { ($0 as NSString).lastPathComponent } == [
+        "index.sqlite"
+      ])
+  }
+
+  /// The index is refused as a link, but a folder may be named by one.
+  @Test func aFolderIsNamedByALink() throws {
+    try #require(shell("mkdir '\(folder.path)/real'; ln -s real '\(folder.path)/link'") == 0)
+    let cache = cache(at: folder.path + "/link")
+    cache.store(entry("x"), for: "k")
+    cache.flush()
+    #expect(cache.info.count == 1)
+    #expect(warnings.all.isEmpty)
+    try #require(
+      shell(
+        "cd '\(folder.path)/real/v1/images' && rm index.sqlite* && touch ../../o && ln -s ../../o index.sqlite"
+      ) == 0)
+    let next = self.cache(at: folder.path + "/link")
+    #expect(next.verify().isClean && next.info.count == 1)
+    #expect(shell("test -f '\(folder.path)/real/o' && ! test -s '\(folder.path)/real/o'") == 0)
+  }
 }

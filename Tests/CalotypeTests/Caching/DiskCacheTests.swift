@@ -256,6 +256,38 @@ import Testing
     #expect(second.info.count == 50)
   }
 
+  /// An index that somebody else has laid there, with triggers and views, is made anew and nothing in it run.
+  @Test(arguments: ["PRAGMA user_version = 1;", "PRAGMA user_version = 0;", "DROP TABLE state;"])
+  func aForeignIndexIsMadeAgain(change: String) throws {
+    let first = cache()
+    for index in 0..<20 { first.store(entry("\(index)"), for: "k\(index)") }
+    first.flush()
+    let path = first.path + "/index.sqlite"
+    do {
+      let foreign = try SQLiteConnection(path: try #require(realpathText(path)), busyTimeout: 5000)
+      try foreign.execute(
+        """
+        CREATE TABLE seen (x); CREATE VIEW spy AS SELECT * FROM entries;
+        CREATE TRIGGER spying AFTER INSERT ON entries BEGIN DELETE FROM entries; INSERT INTO seen VALUES (1); END;
+        \(change)
+        """)
+    }
+    let second = cache()
+    second.store(entry("new"), for: "new")
+    second.flush()
+    #expect(second.verify().isClean)
+    #expect(second.info.count == 21)
+    let made = try SQLiteConnection(path: try #require(realpathText(path)), busyTimeout: 5000)
+    #expect(
+      try made.integer("SELECT count(*) FROM sqlite_master WHERE name IN ('seen', 'spy', 'spying')") == 0)
+  }
+
+  private func realpathText(_ path: String) -> String? {
+    let real = realpath(path, nil)
+    defer { free(real) }
+    return real.map { String(cString: $0) }
+  }
+
   @Test func listsWhatItHolds() {
     let clock = ManualClock()
     let cache = cache(clock: clock)

@@ -1,3 +1,4 @@
+import CSQLite
 import CXXHash
 
 #if canImport(Glibc)
@@ -287,26 +288,49 @@ final class IndexWorker: @unchecked Sendable {
       guard let status = try? FileSystem.status(folder.descriptor, Self.fileName + suffix) else { continue }
       if !folder.isOwnFile(status) { unlinkat(folder.descriptor, Self.fileName + suffix, 0) }
     }
-    let opened = try SQLiteConnection(path: folder.path + "/" + Self.fileName, busyTimeout: 5000)
+    let (opened, inode) = try openDatabase(in: folder)
+    // Whatever is found in it from here on is said of this file.
+    connectionInode = inode
     try prepare(opened, isNewFolder: folder.isNew && lastFolder !== folder)
     for suffix in ["", "-wal", "-shm"] {
       _ = fchmodat(folder.descriptor, Self.fileName + suffix, 0o600, 0)
     }
-    guard let status = try? FileSystem.status(folder.descriptor, Self.fileName) else {
-      throw SQLiteError(code: 14, message: "the index cannot be opened")
-    }
-    // SQLite opens by the path: what it has opened must be what lies in the folder.
-    guard (try? FileSystem.status(AT_FDCWD, folder.path + "/" + Self.fileName))?.st_ino == status.st_ino
-    else {
-      throw SQLiteError(code: 14, message: "the cache folder has been moved away")
-    }
     connection = opened
     connectionFolder = folder
     lastFolder = folder
-    connectionInode = status.st_ino
     rebuildShard = Int(try opened.integer("SELECT value FROM state WHERE name = 'rebuild'") ?? 256)
     return opened
   }
+
+  /// Opens the database, which is made where it is missing.
+  ///
+  /// SQLite opens by the path, and who owns a folder above may lay another one there: so the file is made by the
+  /// folder's descriptor, SQLite makes none, and what it has opened must be what lies in the folder.
+  private func openDatabase(
+    in folder: CacheFolder
+  ) throws(SQLiteError) -> (connection: SQLiteConnection, inode: ino_t) {
+    let file = openat(
+      folder.descriptor, Self.fileName, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
+    guard file >= 0 else {
+      let error = SystemError()
+      let code = error.code == ENOSPC || error.code == EDQUOT ? SQLITE_FULL : SQLITE_CANTOPEN
+      throw SQLiteError(code: code, message: "the index cannot be opened: \(error.message)")
+    }
+    closeFile(file)
+    let real = realpath(folder.path, nil)
+    defer { free(real) }
+    guard let real else { throw Self.movedAway }
+    let path = String(cString: real) + "/" + Self.fileName
+    let opened = try SQLiteConnection(path: path, busyTimeout: 5000)
+    guard let own = try? FileSystem.status(folder.descriptor, Self.fileName),
+      let there = try? FileSystem.status(AT_FDCWD, path), own.st_ino == there.st_ino,
+      own.st_dev == there.st_dev
+    else { throw Self.movedAway }
+    return (opened, own.st_ino)
+  }
+
+  private static let movedAway = SQLiteError(
+    code: SQLITE_CANTOPEN, message: "the cache folder has been moved away")
 
   private func lock(_ folder: CacheFolder) -> Bool {
     for _ in 0..<400 {
@@ -321,15 +345,17 @@ final class IndexWorker: @unchecked Sendable {
     try connection.execute(
       """
       PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY;
+      PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;
       PRAGMA wal_autocheckpoint = \(checkpointPages); PRAGMA journal_size_limit = \(checkpointPages * 4096);
       """)
     let isMade = try connection.integer("PRAGMA user_version") == 1
+    try IndexSchema.check(connection, isMade: isMade)
     // Nothing is forced to the disk, so a power cut may lose part of the index: after each start of the
     // machine it is compared with the files once, in the background.
     let boot = Self.boot
     if isMade, try connection.integer("SELECT value FROM state WHERE name = 'boot'") == boot { return }
     try connection.transaction { () throws(SQLiteError) in
-      if try connection.integer("PRAGMA user_version") != 1 { try connection.execute(Self.schema) }
+      if try connection.integer("PRAGMA user_version") != 1 { try IndexSchema.make(connection) }
       if try connection.integer("SELECT value FROM state WHERE name = 'boot'") == boot { return }
       try connection.run(
         "INSERT OR REPLACE INTO state VALUES ('rebuild', ?1), ('boot', ?2)",
@@ -348,26 +374,6 @@ final class IndexWorker: @unchecked Sendable {
   private var checkpointPages: Int {
     min(1000, max(16, (configuration.sizeLimit ?? 64 << 20) / 4096 / 32))
   }
-
-  private static let schema = """
-    CREATE TABLE entries (
-      id INTEGER PRIMARY KEY, low INTEGER NOT NULL, size INTEGER NOT NULL, used INTEGER NOT NULL,
-      expires INTEGER, stored INTEGER NOT NULL, kind INTEGER NOT NULL, address INTEGER NOT NULL,
-      key TEXT NOT NULL, url TEXT);
-    CREATE INDEX entries_used ON entries (used);
-    CREATE INDEX entries_expires ON entries (expires) WHERE expires IS NOT NULL;
-    CREATE INDEX entries_address ON entries (address);
-    CREATE TABLE totals (id INTEGER PRIMARY KEY CHECK (id = 0), count INTEGER NOT NULL, bytes INTEGER NOT NULL);
-    INSERT INTO totals VALUES (0, 0, 0);
-    CREATE TRIGGER entries_insert AFTER INSERT ON entries BEGIN
-      UPDATE totals SET count = count + 1, bytes = bytes + NEW.size; END;
-    CREATE TRIGGER entries_delete AFTER DELETE ON entries BEGIN
-      UPDATE totals SET count = count - 1, bytes = bytes - OLD.size; END;
-    CREATE TRIGGER entries_size AFTER UPDATE OF size ON entries WHEN OLD.size <> NEW.size BEGIN
-      UPDATE totals SET bytes = bytes + NEW.size - OLD.size; END;
-    CREATE TABLE state (name TEXT PRIMARY KEY, value INTEGER);
-    PRAGMA user_version = 1;
-    """
 
   func close() {
     connection = nil

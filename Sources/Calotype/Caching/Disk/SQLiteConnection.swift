@@ -51,13 +51,13 @@ final class SQLiteConnection {
   /// Opens a database file.
   ///
   /// - Parameters:
-  ///   - path: The file; it is made where it is missing, unless `readOnly`.
+  ///   - path: The file, which has to be there; no part of the path may be a link.
   ///   - busyTimeout: Milliseconds to wait for others.
-  init(path: String, readOnly: Bool = false, busyTimeout: Int32) throws(SQLiteError) {
+  init(path: String, busyTimeout: Int32) throws(SQLiteError) {
     var database: OpaquePointer?
-    var flags = readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-    flags |= SQLITE_OPEN_NOMUTEX
-    let code = sqlite3_open_v2(path, &database, flags, nil)
+    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX
+    var code = sqlite3_open_v2(path, &database, flags, nil)
+    if code == SQLITE_OK { code = calotype_sqlite_distrust_schema(database) }
     guard code == SQLITE_OK, let database else {
       let message = database.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
       sqlite3_close_v2(database)
@@ -65,8 +65,6 @@ final class SQLiteConnection {
     }
     self.database = database
     sqlite3_busy_timeout(database, busyTimeout)
-    // A file that somebody else has made may hold triggers and views.
-    sqlite3_exec(database, "PRAGMA trusted_schema = OFF", nil, nil, nil)
   }
 
   deinit {
