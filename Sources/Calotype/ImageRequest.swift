@@ -74,7 +74,8 @@ public struct ImageRequest: Sendable {
   /// What counts as fresh in the caches; `nil` for what the pipeline's configuration says.
   public var freshness: FreshnessPolicy?
   /// Which network addresses the download may reach; `nil` for what the pipeline's configuration says. What a
-  /// request may be shown that reaches public addresses only is kept apart in the caches.
+  /// request may be shown that reaches public addresses only is kept apart in the caches. Of a `file:` address the
+  /// system is asked when the request is made, unless this says that it may not be read.
   public private(set) var addressPolicy: AddressPolicy?
 
   /// The print's name in the caches: the normalised address, the headers, the size and the processors.

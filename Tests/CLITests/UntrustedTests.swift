@@ -30,6 +30,33 @@ import Testing
     #expect(allowed.output == Data(picture), "\(allowed.errorText)")
   }
 
+  private static let canTrace: Bool =
+    !Sanitizer.isOn
+    && (try? SpawnedProgram("strace", ["-f", "-o", "/dev/null", "true"]))?.wait() == 0
+
+  /// Of a file that may not be read nothing is asked of the system: an automounter is not woken.
+  @Test(.enabled(if: canTrace, "strace may not follow programs here, or a sanitizer is on"))
+  func filesAreNotLookedAt() async throws {
+    let tool = try Tool()
+    let picture = try tool.folder.write(try Picture.png(), to: "hidden.png")
+    try tool.folder.write(picture.absoluteString + "\n", to: "list.txt")
+    for arguments in [
+      ["fetch", "list.txt"], ["info", picture.absoluteString],
+      ["thumbnail", picture.absoluteString, "-o", "a.png"],
+    ] {
+      for option in [["--untrusted"], []] {
+        let trace = tool.folder.file("trace")
+        let result = try await tool.trace(arguments + option, to: trace)
+        #expect(result.status == (option.isEmpty ? 0 : 1), "\(result.errorText)")
+        let calls = try String(contentsOf: trace, encoding: .utf8)
+        let touched = calls.split(separator: "\n").filter {
+          $0.contains("/hidden.png\"") && !$0.contains("exec")
+        }
+        #expect(touched.isEmpty == !option.isEmpty, "\(touched)")
+      }
+    }
+  }
+
   /// Reports are looked at in terminals too: what would steer one is written as JSON writes it.
   @Test func reportsHoldNothingThatSteersATerminal() async throws {
     let picture = Array(try Picture.png())
@@ -51,5 +78,14 @@ import Testing
   func wrongOptionsAreToldOf(options: [String]) async throws {
     let result = try await Tool().run(["get", "http://127.0.0.1:1/"] + options)
     #expect(result.status == 2, "\(result.errorText)")
+  }
+}
+
+extension Tool {
+  /// Runs the program and writes what calls with names of files it makes.
+  fileprivate func trace(_ arguments: [String], to file: URL) async throws -> ProcessResult {
+    try await runProcess(
+      "strace", ["-f", "-q", "-e", "trace=file", "-o", file.path, Self.path] + arguments,
+      environment: ["XDG_CACHE_HOME": folder.file("xdg").path], folder: folder.url)
   }
 }

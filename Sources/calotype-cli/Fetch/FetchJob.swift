@@ -115,7 +115,8 @@ final class FetchJob: Sendable {
     case .item(let item):
       let name = parts.files.folder == nil ? nil : names.reserve(item.title)
       let row = Row(number: number, title: item.title, url: item.url, name: name)
-      let address = ImageRequest(url: row.url).cacheKey.address
+      // With what may be reached, so that nothing is asked of a file that may not be read.
+      let address = ImageRequest(url: row.url, addressPolicy: parts.session.addressPolicy).cacheKey.address
       enum Next { case load(AddressTable.Index), wait, done(AddressTable.Outcome) }
       let next = state.withLock { state -> Next in
         let (index, isNew) = state.addresses.enter(address)
@@ -236,7 +237,7 @@ final class FetchJob: Sendable {
     let request = ImageRequest(
       url: row.url, targetSize: parts.output.targetSize, processors: parts.output.processors,
       isStill: parts.output.isStill, isDeep: parts.output.isDeep, headers: parts.session.headers,
-      cachePolicy: parts.session.cachePolicy)
+      cachePolicy: parts.session.cachePolicy, addressPolicy: parts.session.addressPolicy)
     if parts.output.format == .original {
       let response = try await parts.session.pipeline.data(for: request)
       // The transport has checked the length; the header tells that it is a picture, and within the limits.

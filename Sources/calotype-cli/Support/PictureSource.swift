@@ -45,7 +45,7 @@ struct PictureSource {
     ImageRequest(
       url: url, targetSize: output?.targetSize, processors: output?.processors ?? [],
       isStill: output?.isStill ?? false, isDeep: output?.isDeep ?? false, headers: session.headers,
-      cachePolicy: session.cachePolicy)
+      cachePolicy: session.cachePolicy, addressPolicy: session.addressPolicy)
   }
 
   /// The bytes of a file or of standard input.
