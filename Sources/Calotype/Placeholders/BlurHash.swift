@@ -37,6 +37,8 @@ enum BlurHash {
     guard values.count == characters.count, values.count >= 6 else {
       throw ImagePlaceholderError(reason: "a BlurHash is at least 6 characters of its own 83")
     }
+    // Of the 83 digits the last two would be ten rows.
+    guard values[0] < 81 else { throw ImagePlaceholderError(reason: "a BlurHash has at most 9×9 waves") }
     let columns = values[0] % 9 + 1, rows = values[0] / 9 + 1
     guard values.count == 4 + 2 * columns * rows else {
       throw ImagePlaceholderError(

@@ -101,7 +101,8 @@ import Testing
     ImagePlaceholder.thumbHash(Data()), .thumbHash(Data([1, 2, 3, 4])), .thumbHash(Data([0, 0, 0x80, 1, 2])),
     .thumbHash(Data([255, 255, 255, 255, 255, 255, 255])), .blurHash(""), .blurHash("LEHV6nWB2y"),
     .blurHash("L\"HV6nWB2yk8pyo0adR*.7kCMdnj"), .blurHash(String(repeating: "~", count: 5000)),
-    .blurHash("00~~~~"),
+    .blurHash("00~~~~"), .blurHash("}" + String(repeating: "0", count: 23)),
+    .blurHash("~" + String(repeating: "0", count: 43)),
   ])
   func whatIsNoHashIsAnError(placeholder: ImagePlaceholder) {
     #expect(throws: ImagePlaceholderError.self) { try placeholder.bitmap() }
