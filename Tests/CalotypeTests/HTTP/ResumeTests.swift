@@ -59,6 +59,41 @@ import Testing
     #expect(fixture.server.requests.count > 5)
   }
 
+  /// A server that says no length and breaks each answer off: what they come to is held to the limit.
+  @Test func aBodyThatGoesOnForEverIsHeldToTheLimit() async throws {
+    let piece = 600_000
+    let fixture = try HTTPFixture { request in
+      let start = request.header("Range").flatMap { Int($0.dropFirst(6).dropLast()) } ?? 0
+      var fields = [("ETag", "\"1\""), ("Content-Type", "image/png"), ("Transfer-Encoding", "chunked")]
+      if start > 0 { fields.append(("Content-Range", "bytes \(start)-\(start + 9 * piece - 1)/*")) }
+      let chunk = Array("\(String(piece, radix: 16))\r\n".utf8) + ServedPicture.bytes(piece, seed: 1)
+      return Script([.head(start > 0 ? 206 : 200, fields), .body(chunk), .close])
+    }
+    var codes: [String?] = []
+    for _ in 0..<2 {
+      let pipeline = fixture.pipeline { $0.maximumOriginalSize = 1 << 20 }
+      codes.append(await pipeline.task(for: fixture.request("/a")).outcome.errorCode)
+      await pipeline.flush()
+    }
+    #expect(codes == ["connection_lost", "response_too_large"])
+    #expect(fixture.server.requests.last?.header("Range") != nil)
+    #expect(fixture.part("/a") == nil)
+  }
+
+  /// A part that a larger limit allowed is not gone on with under a smaller one.
+  @Test func aPartOverTheLimitIsDropped() async throws {
+    let picture = try ServedPicture.noise(side: 200, seed: 1)
+    let fixture = try HTTPFixture { request in
+      .resumable(picture, tag: "\"1\"", to: request, sending: picture.count / 2, then: [.close])
+    }
+    try await breakOff(fixture)
+    let pipeline = fixture.pipeline { $0.maximumOriginalSize = picture.count / 4 }
+    #expect(await pipeline.task(for: fixture.request("/a")).outcome.errorCode == "response_too_large")
+    #expect(fixture.server.requests.last?.header("Range") == nil)
+    await pipeline.flush()
+    #expect(fixture.part("/a") == nil)
+  }
+
   /// What the server does with the question for the rest; always one whole version comes of it.
   @Test(arguments: ["new tag", "from 0", "416", "200", "short", "weak", "other total"])
   func neverAMixture(_ answer: String) async throws {

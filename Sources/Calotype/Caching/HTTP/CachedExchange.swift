@@ -156,7 +156,7 @@ package final class CachedExchange: @unchecked Sendable {
     stored = mode == .noStore ? [] : storedResponses(for: request)
     let now = clock()
     var decision = policy.decision(for: request, stored: stored.map(\.response), mode: mode, now: now)
-    if decision.asks, mode != .noStore, let part = storedPart(for: request) {
+    if decision.asks, mode != .noStore, let part = storedPartWithinLimit() {
       stored.append(part)
       decision = policy.decision(for: request, stored: stored.map(\.response), mode: mode, now: now)
     }
@@ -209,8 +209,30 @@ package final class CachedExchange: @unchecked Sendable {
     {
       return answerStale(from: revalidation.index)
     }
-    if let partial, partial.body.count >= Self.smallestPartWorthKeeping { keepPart(partial) }
+    if let partial, partial.body.count >= Self.smallestPartWorthKeeping {
+      // The transport holds each response to the limit, not what one after the other comes to.
+      if resumeOffset > request.maximumResponseSize - partial.body.count {
+        if let parts = partial.parts { pieces += parts.wait() }
+        dropPart()
+        return .failed(tooLarge)
+      }
+      keepPart(partial)
+    }
     return .failed(error)
+  }
+
+  private var tooLarge: HTTPTransportError {
+    HTTPTransportError(
+      .responseTooLarge, url: request.url,
+      message: "the response is larger than \(request.maximumResponseSize) bytes")
+  }
+
+  /// What is kept of a download; one that has grown past the limit, such as under a larger one, is dropped.
+  private func storedPartWithinLimit() -> Stored? {
+    guard let part = storedPart(for: request) else { return nil }
+    guard part.entry.body.count > request.maximumResponseSize else { return part }
+    for key in part.pieces + [part.key] { cache?.remove(key) }
+    return nil
   }
 
   /// Goes the whole way again, asking for each hop: a redirect that came from the cache does not tell whether it
@@ -295,10 +317,7 @@ package final class CachedExchange: @unchecked Sendable {
       // The transport holds each response to the limit, not what they come to.
       if base.offset > request.maximumResponseSize - received.body.count {
         dropPart()
-        return .failed(
-          HTTPTransportError(
-            .responseTooLarge, url: request.url,
-            message: "the response is larger than \(request.maximumResponseSize) bytes"))
+        return .failed(tooLarge)
       }
       switch ResumePolicy.progress(
         received: received.body.count, offset: base.offset, end: end, total: total)
