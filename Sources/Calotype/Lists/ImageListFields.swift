@@ -81,8 +81,14 @@ struct ImageListFields {
 
   private func cut(_ text: String) -> String {
     // Most are far shorter; counting characters is slow.
-    guard text.utf8.count > maximumTitleLength, text.count > maximumTitleLength else { return text }
-    return text.prefix(max(0, maximumTitleLength - 1)) + "…"
+    guard text.utf8.count > maximumTitleLength else { return text }
+    // One character may be of any number of scalars, so that these are held to a length as well.
+    let mostScalars = max(0, maximumTitleLength) * 4
+    let scalars = text.unicodeScalars.prefix(mostScalars)
+    let isCut = scalars.endIndex < text.endIndex
+    let start = isCut ? String(scalars) : text
+    guard isCut || start.count > maximumTitleLength else { return text }
+    return start.prefix(max(0, maximumTitleLength - 1)) + "…"
   }
 
   /// The last part of an address, without its extension: a name where a list gives none.

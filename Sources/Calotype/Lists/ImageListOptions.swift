@@ -45,7 +45,8 @@ public struct ImageListLimits: Hashable, Sendable {
   public var maximumFieldCount = 1000
   /// Rows, those of all pages together, 100 million by default.
   public var maximumRowCount = 100_000_000
-  /// Characters of a title and of a subtitle, 1,000 by default; longer ones are cut.
+  /// Characters of a title and of a subtitle, 1,000 by default; longer ones are cut. Unicode scalars
+  /// are held to four times as many.
   public var maximumTitleLength = 1000
   /// Bytes of a binary property list, which is read whole, 256 MB by default.
   public var maximumBinaryLength = 256 << 20

@@ -117,9 +117,12 @@ struct SheetDrawing {
     selectFont(context, for: shown, bold: bold)
     var extents = cairo_text_extents_t()
     cairo_text_extents(context, shown, &extents)
-    while extents.x_advance > width, shown.count > 1 {
-      let keep = max(1, min(shown.count - 2, Int(Double(shown.count) * width / extents.x_advance)))
-      shown = String(shown.prefix(keep)) + "…"
+    // Scalars, not characters: one of those may be made of any number of scalars and be as wide.
+    var kept = Array(shown.unicodeScalars)
+    while extents.x_advance > width, kept.count > 1 {
+      let fitting = Int(Double(kept.count) * max(0, width) / extents.x_advance)
+      kept.removeLast(kept.count - max(1, min(kept.count - 1, fitting)))
+      shown = String(String.UnicodeScalarView(kept)) + "…"
       cairo_text_extents(context, shown, &extents)
     }
     cairo_move_to(context, x, y)

@@ -20,6 +20,17 @@ import Testing
     #expect(whole.error == nil)
   }
 
+  /// A character may be of any number of scalars, and is then cut too.
+  @Test func aTitleOfOneEndlessCharacterIsCut() async {
+    let endless = "a" + String(repeating: "\u{301}", count: 100_000)
+    let plain = String(repeating: "b", count: 1001)
+    let list = #"[{"title":"\#(endless)","url":"http://h/1"},{"title":"\#(plain)","url":"http://h/2"}]"#
+    let titles = await readList(list).items.map(\.title)
+    #expect(titles.count == 2)
+    #expect(titles.first.map { $0.unicodeScalars.count <= 4001 && $0.unicodeScalars.first == "a" } ?? false)
+    #expect(titles.last == String(plain.prefix(999)) + "…")
+  }
+
   /// A service that always has another page is gone through up to the limit and no further.
   @Test func aPageIsAskedForAgainOnlyWhereThatMayHelp() async throws {
     let server = try ScriptedServer(routes: [
