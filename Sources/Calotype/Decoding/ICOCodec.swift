@@ -87,7 +87,8 @@ enum ICOCodec: ImageCodec {
     if mask == nil, header.bitCount < 32 { throw .truncated(.ico) }
     let sink = try RowSink(plan: plan, format: .ico, size: header.size, hasAlpha: true)
     // An alpha that is 0 everywhere was never filled in: then the mask tells.
-    let usesMask = header.bitCount < 32 || !hasAnyAlpha(reader, header)
+    var usesMask = header.bitCount < 32
+    if !usesMask { usesMask = try !hasAnyAlpha(reader, header, job) }
     while let next = sink.nextRows() {
       try job.checkCancellation()
       for offset in 0..<next.count {
@@ -103,9 +104,12 @@ enum ICOCodec: ImageCodec {
     return job.container(try sink.finish(cancellation: job.cancellation), info: header.info)
   }
 
-  private static func hasAnyAlpha(_ reader: BMPReader, _ header: BMPHeader) -> Bool {
+  private static func hasAnyAlpha(
+    _ reader: BMPReader, _ header: BMPHeader, _ job: DecodeJob
+  ) throws(ImageDecodingError) -> Bool {
     var line = [UInt32](repeating: 0, count: header.size.width)
     for row in 0..<header.size.height {
+      try job.checkCancellation()
       line.withUnsafeMutableBytes { if let base = $0.baseAddress { reader.readRow(row, into: base) } }
       if line.contains(where: { UInt32(littleEndian: $0) >> 24 != 0 }) { return true }
     }

@@ -140,7 +140,7 @@ enum WebPCodec: ImageCodec {
       var given = 0
       var status = VP8_STATUS_SUSPENDED
       while given < count, status == VP8_STATUS_SUSPENDED {
-        if job.cancellation.isCancelled { return .failure(.cancelled) }
+        do throws(ImageDecodingError) { try job.checkCancellation() } catch { return .failure(error) }
         given = min(count, given + step)
         status = WebPIUpdate(decoder, bytes, given)
       }

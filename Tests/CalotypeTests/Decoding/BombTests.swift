@@ -133,6 +133,20 @@ import Testing
     }
   }
 
+  /// A large WebP looks at the time between its pieces, not at its beginning only.
+  @Test func aLargeWebPEndsInTheMiddle() throws {
+    var random = SplitMix(state: 1)
+    let pixels = (0..<1500 * 1500).map { _ in UInt32.random(in: 0...(.max), using: &random) | 0xFF00_0000 }
+    let noise = try pixels.withUnsafeBytes { bytes in
+      try Bitmap(size: PixelSize(width: 1500, height: 1500), isOpaque: true) { $0.copyMemory(from: bytes) }
+    }
+    let data = try ImageEncoder().encode(noise, options: .init(format: .webp))
+    var options = ImageDecodingOptions()
+    options.limits.maximumSeconds = 0.004
+    let error = #expect(throws: ImageDecodingError.self) { try ImageDecoder().decode(data, options: options) }
+    #expect(error == .timedOut(seconds: 0.004))
+  }
+
   @Test func aProgressiveJPEGWithEndlessScans() throws {
     let picture = try DecodingFixtures.data("progressive.jpg")
     // The last scan again and again: each would cost a pass over every coefficient.
