@@ -76,8 +76,8 @@ import Testing
     _ = try await runProcess("umount", ["-l", mount])
   }
 
-  /// The file system becomes read-only while the cache is open, as one does on which a disk's error was found.
-  @Test(.enabled(if: geteuid() == 0, "only root may mount a file system"))
+  /// The file system is read-only for a while: hits are served, the rest is said once, and later all goes on.
+  @Test(.enabled(if: geteuid() == 0, "only root may mount a file system"), .timeLimit(.minutes(2)))
   func aDiskThatBecomesReadOnly() async throws {
     let folder = try TemporaryFolder()
     let mount = folder.file("turns").path
@@ -85,26 +85,33 @@ import Testing
     let mounted = try await runProcess("mount", ["-t", "tmpfs", "-o", "size=8m,mode=700", "tmpfs", mount])
     try #require(mounted.status == 0)
     let warnings = Recorder<DiskCache.Warning>()
+    func open() -> DiskCache {
+      DiskCache(
+        directory: URL(fileURLWithPath: mount),
+        configuration: .init(sizeLimit: 4 << 20) { warnings.record($0) })
+    }
     do {
-      let cache = DiskCache(
-        directory: URL(fileURLWithPath: mount),
-        configuration: .init(sizeLimit: 4 << 20) { warnings.record($0) })
-      cache.store(entry("x"), for: "k")
+      let first = open()
+      first.store(entry("x"), for: "k")
+      first.flush()
+    }
+    // An index that is open for writing keeps it from becoming read-only, and is closed in its own time.
+    while try await runProcess("mount", ["-o", "remount,ro", mount]).status != 0 { await Task.yield() }
+    do {
+      let cache = open()
+      #expect(cache.entry(for: "k")?.body == Data("x".utf8))
+      cache.store(entry("y"), for: "k2")
       cache.flush()
-      // An index that is open for writing would keep it from becoming read-only: a new cache opens it anew.
-      let turned = try await runProcess("mount", ["-o", "remount,ro", mount])
-      let other = DiskCache(
-        directory: URL(fileURLWithPath: mount),
-        configuration: .init(sizeLimit: 4 << 20) { warnings.record($0) })
-      for cache in [cache, other] { #expect(cache.entry(for: "k")?.body == Data("x".utf8)) }
-      if turned.status == 0 {
-        other.store(entry("y"), for: "k2")
-        #expect(other.entry(for: "k2") == nil)
-        #expect(warnings.all.count == 1)
-        _ = try await runProcess("mount", ["-o", "remount,rw", mount])
-        other.store(entry("y"), for: "k3")
-        #expect(other.entry(for: "k3")?.body == Data("y".utf8))
-      }
+      #expect(cache.entry(for: "k2") == nil)
+      #expect(!warnings.all.isEmpty)
+    }
+    let turned = try await runProcess("mount", ["-o", "remount,rw", mount])
+    #expect(turned.status == 0)
+    do {
+      let cache = open()
+      cache.store(entry("y"), for: "k3")
+      #expect(cache.entry(for: "k3")?.body == Data("y".utf8))
+      #expect(cache.entry(for: "k")?.body == Data("x".utf8))
     }
     _ = try await runProcess("umount", ["-l", mount])
   }

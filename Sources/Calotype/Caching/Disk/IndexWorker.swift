@@ -309,8 +309,12 @@ final class IndexWorker: @unchecked Sendable {
   private func openDatabase(
     in folder: CacheFolder
   ) throws(SQLiteError) -> (connection: SQLiteConnection, inode: ino_t) {
-    let file = openat(
-      folder.descriptor, Self.fileName, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
+    let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+    var file = openat(folder.descriptor, Self.fileName, O_RDWR | O_CREAT | flags, 0o600)
+    // One that is there can be read from a folder that cannot be written, which SQLite finds out by itself.
+    if file < 0, errno == EROFS || errno == EACCES {
+      file = openat(folder.descriptor, Self.fileName, O_RDONLY | flags)
+    }
     guard file >= 0 else {
       let error = SystemError()
       let code = error.code == ENOSPC || error.code == EDQUOT ? SQLITE_FULL : SQLITE_CANTOPEN
