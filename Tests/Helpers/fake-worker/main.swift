@@ -78,7 +78,9 @@ struct FakeWorker {
         .readAnimation(let sequence, let size, _), .decodeFrames(let sequence, let size, _, _, _),
         .preview(let sequence, let size, _, _, _):
         let bytes = input.map { Array($0.memory.dropFirst(SharedArena.inputOffset).prefix(size)) } ?? []
-        answer(sequence, String(decoding: bytes, as: UTF8.self))
+        // A GIF by its first bytes.
+        let order = bytes.starts(with: Array("GIF89a".utf8)) ? Array(bytes.dropFirst(6)) : bytes
+        answer(sequence, String(decoding: order, as: UTF8.self))
       case .refuseOutput: send(.failure(sequence: lastSequence, .outOfMemory(PixelSize(width: 1, height: 1))))
       case nil: _exit(9)
       }
@@ -92,7 +94,7 @@ struct FakeWorker {
     let words = text.split(separator: " ").map(String.init)
     let numbers = words.dropFirst().compactMap { Int($0) }
     var picture = WorkerPicture(
-      size: PixelSize(width: 1, height: 1), offset: 0, isOpaque: true, format: .png,
+      size: PixelSize(width: 1, height: 1), offset: 0, isOpaque: true, format: .gif,
       originalSize: PixelSize(width: 1, height: 1), frameCount: 1)
     switch words.first {
     case "red":
@@ -136,7 +138,16 @@ struct FakeWorker {
       send((0..<numbers[0]).map { UInt8(truncatingIfNeeded: $0 &* 37) })
       return
     case "info":
-      send(.info(sequence: sequence, ImageInfo(format: .gif, storedSize: PixelSize(width: 3, height: 2))))
+      let format = words.dropFirst().first.flatMap(ImageFormat.init(rawValue:)) ?? .gif
+      send(.info(sequence: sequence, ImageInfo(format: format, storedSize: PixelSize(width: 3, height: 2))))
+      return
+    case "format": picture.format = words.dropFirst().first.flatMap(ImageFormat.init(rawValue:)) ?? .gif
+    case "animation-of":
+      let format = words.dropFirst().first.flatMap(ImageFormat.init(rawValue:)) ?? .gif
+      send(
+        .animation(
+          sequence: sequence, ImageInfo(format: format, storedSize: PixelSize(width: 3, height: 2)),
+          delayCount: 2))
       return
     case "frames":
       send(

@@ -126,6 +126,7 @@ final class DecodingWorker: @unchecked Sendable {
       .decode(sequence: sequence, byteCount: data.count, options: options)
     }
     guard case .picture(_, let picture) = reply else { throw .confused("it answers something else") }
+    try check(picture.format, of: data)
     return try accept(picture, options)
   }
 
@@ -139,7 +140,14 @@ final class DecodingWorker: @unchecked Sendable {
     guard case .info(_, let info) = reply, info.storedSize.width > 0, info.storedSize.height > 0,
       info.storedSize.pixelCount <= limits.maximumPixelCount
     else { throw .confused("it answers something else") }
+    try check(info.format, of: data)
     return info
+  }
+
+  /// Checks a format by the file's own bytes: what is written under the format's extension is the file as it came, and
+  /// a text that runs as a program somewhere must not be called a picture for a worker's word.
+  func check(_ format: ImageFormat, of data: Data) throws(Failure) {
+    guard ImageFormat.detect(data) == format else { throw .confused("its picture is of another format") }
   }
 
   /// Sends a request and waits for its answer, giving it memory where it wants some.

@@ -74,6 +74,7 @@ extension DecodingWorker {
       info.storedSize.height > 0, info.storedSize.pixelCount <= limits.maximumPixelCount,
       let bytes = outputBytes(at: 0, count: count * 4)
     else { throw .confused("its animation is none") }
+    try check(info.format, of: data)
     let delays = (0..<count).map { bytes.loadUnaligned(fromByteOffset: $0 * 4, as: UInt32.self) }
     return AnimationFacts(info: info, delays: delays)
   }

@@ -93,6 +93,7 @@ extension DecodingWorker {
     var previews: [PreviewMaker.Preview] = []
     for (picture, target) in zip(pictures, targets) {
       let options = ImageDecodingOptions(targetSize: target, limits: limits)
+      try check(picture.format, of: data)
       let container = try accept(picture, options)
       guard let format = container.format else { throw .confused("its picture has no format") }
       previews.append(

@@ -21,7 +21,8 @@ import Testing
     "original 0 5", "info", "sequence", "hello", "cancelled", "noise 1", "noise 40", "noise 2000",
     "noise 5000",
     "wants-twice", "flood", "rows 3 3 0 4", "rows 3 3 0 0", "rows 3 3 0 2 2", "rows 3 3 0 2 1",
-    "rows 3 3 1099511627776 1", "rows 100000 100000 0 1", "rows 0 3 0 1", "rows-of-two",
+    "format svg", "format png", "rows 3 3 1099511627776 1", "rows 100000 100000 0 1", "rows 0 3 0 1",
+    "rows-of-two",
   ])
   func liesAreFoundOut(lie: String) async {
     let decoder = decoder
@@ -41,7 +42,8 @@ import Testing
     let error = await onThread {
       Result { () throws(ImageDecodingError) in
         try decoder.frames(
-          of: Data(lie.utf8), options: .init(), token: 1, first: 0, cancellation: CancellationFlag())
+          of: IsolationFixture.order(lie), options: .init(), token: 1, first: 0,
+          cancellation: CancellationFlag())
       }.error
     }
     #expect(error?.code == "decoder_died", "\(lie): \(String(describing: error))")
@@ -49,11 +51,12 @@ import Testing
   }
 
   @Test(arguments: [
-    "animation 0", "animation 1", "animation 1000000000", "animation 1099511627776", "over-alpha", "die 11",
+    "animation 0", "animation 1", "animation-of svg", "animation 1000000000", "animation 1099511627776",
+    "over-alpha", "die 11",
   ])
   func liesAboutAnimationsAreFoundOut(lie: String) async {
     let decoder = decoder
-    #expect(await onThread { decoder.animation(of: Data(lie.utf8)) == nil })
+    #expect(await onThread { decoder.animation(of: IsolationFixture.order(lie)) == nil })
     await onThread { expectTheNextWorks(decoder) }
   }
 
@@ -61,7 +64,8 @@ import Testing
     let decoder = decoder
     let frames = await onThread {
       try? decoder.frames(
-        of: Data("frames 3 2 4".utf8), options: .init(), token: 1, first: 0, cancellation: CancellationFlag())
+        of: IsolationFixture.order("frames 3 2 4"), options: .init(), token: 1, first: 0,
+        cancellation: CancellationFlag())
     }
     #expect(frames?.map(\.size) == Array(repeating: PixelSize(width: 3, height: 2), count: 4))
   }
@@ -81,18 +85,37 @@ import Testing
   @Test func noRowsComeOfAHeader() async {
     let decoder = decoder
     let code = await onThread {
-      Result { () throws(ImageDecodingError) in try decoder.inspect(Data("rows 3 3 0 1".utf8)) }.error?.code
+      Result { () throws(ImageDecodingError) in try decoder.inspect(IsolationFixture.order("rows 3 3 0 1")) }
+        .error?.code
     }
     #expect(code == "decoder_died")
+  }
+
+  /// A header is believed only where it is of the file's own format: what is stored is named by that.
+  @Test func aHeaderOfAnotherFormatIsNone() async {
+    let decoder = decoder
+    func code(_ order: String) async -> String? {
+      await onThread {
+        Result { () throws(ImageDecodingError) in try decoder.inspect(IsolationFixture.order(order)) }
+          .error?.code
+      }
+    }
+    #expect(await code("info") == nil)
+    #expect(await code("info svg") == "decoder_died")
+    await onThread { expectTheNextWorks(decoder) }
   }
 
   /// A picture larger than was asked for is none, even where it fits.
   @Test func aPictureLargerThanItsTargetIsNone() async {
     let decoder = decoder
     let options = ImageDecodingOptions(targetSize: TargetSize(width: 2, height: 2))
-    let error = await onThread { decoder.result(Data("sized 3 2 0".utf8), options: options).error }
+    let error = await onThread {
+      decoder.result(IsolationFixture.order("sized 3 2 0"), options: options).error
+    }
     #expect(error?.code == "decoder_died")
-    let small = await onThread { decoder.result(Data("sized 2 2 0".utf8), options: options).value }
+    let small = await onThread {
+      decoder.result(IsolationFixture.order("sized 2 2 0"), options: options).value
+    }
     #expect(small?.bitmap.size == PixelSize(width: 2, height: 2))
   }
 
@@ -208,14 +231,15 @@ import Testing
 
   @Test func aWorkerThatHeedsNoCancelIsEnded() async {
     let decoder = decoder, flag = CancellationFlag()
-    async let error = onThread { decoder.result(Data("hang".utf8), cancellation: flag).error }
+    async let error = onThread { decoder.result(IsolationFixture.order("hang"), cancellation: flag).error }
     flag.cancel()
     #expect(await error == .cancelled)
     await onThread { expectTheNextWorks(decoder) }
     let again = CancellationFlag()
     again.cancel()
     #expect(
-      await onThread { decoder.result(Data("hang".utf8), cancellation: again).error } == .cancelled,
+      await onThread { decoder.result(IsolationFixture.order("hang"), cancellation: again).error }
+        == .cancelled,
       "it is not remembered: it may be a good picture")
   }
 

@@ -43,6 +43,9 @@ enum IsolationFixture {
     }
   }
 
+  /// A picture by its first bytes, and behind them what a fake worker is to do.
+  static func order(_ text: String) -> Data { Data("GIF89a\(text)".utf8) }
+
   /// A picture that takes seconds to decode: its rows are many, and it looks at the cancellation.
   static let slowPicture = Bombs.png(width: 40_000, height: 8_000, bitDepth: 1)
   static let slowOptions = ImageDecodingOptions(
@@ -67,7 +70,9 @@ extension IsolatedImageDecoder {
   }
 
   /// What came of a picture that a fake worker takes for a text.
-  func result(_ text: String) -> Result<ImageContainer, ImageDecodingError> { result(Data(text.utf8)) }
+  func result(_ text: String) -> Result<ImageContainer, ImageDecodingError> {
+    result(IsolationFixture.order(text))
+  }
 }
 
 extension Result {
