@@ -30,6 +30,20 @@ import Testing
     #expect(allowed.output == Data(picture), "\(allowed.errorText)")
   }
 
+  /// A proxy looks names up itself, out of the policy's sight: it is asked only where everything may be reached.
+  @Test func aProxyOfTheEnvironmentIsNotAsked() async throws {
+    let picture = Array(try Picture.png())
+    let proxy = try ScriptedServer { _ in .ok(picture, type: "image/png") }
+    let environment = ["http_proxy": proxy.url("").absoluteString, "all_proxy": proxy.url("").absoluteString]
+    let address = "http://pictures.invalid/a.png"
+    let refused = try await Tool()("get", address, "--untrusted", "--retries", "0", environment: environment)
+    #expect(refused.status == 1)
+    #expect(proxy.connections.isEmpty)
+    let given = try await Tool()("get", address, environment: environment)
+    #expect(given.output == Data(picture), "\(given.errorText)")
+    #expect(proxy.requests.count == 1)
+  }
+
   private static let canTrace: Bool =
     !Sanitizer.isOn
     && (try? SpawnedProgram("strace", ["-f", "-o", "/dev/null", "true"]))?.wait() == 0
