@@ -262,9 +262,9 @@ import Testing
     let first = cache()
     for index in 0..<20 { first.store(entry("\(index)"), for: "k\(index)") }
     first.flush()
-    let path = first.path + "/index.sqlite"
+    let path = URL(fileURLWithPath: first.path + "/index.sqlite").resolvingSymlinksInPath().path
     do {
-      let foreign = try SQLiteConnection(path: try #require(realpathText(path)), busyTimeout: 5000)
+      let foreign = try SQLiteConnection(path: path, busyTimeout: 5000)
       try foreign.execute(
         """
         CREATE TABLE seen (x); CREATE VIEW spy AS SELECT * FROM entries;
@@ -277,15 +277,28 @@ import Testing
     second.flush()
     #expect(second.verify().isClean)
     #expect(second.info.count == 21)
-    let made = try SQLiteConnection(path: try #require(realpathText(path)), busyTimeout: 5000)
+    let made = try SQLiteConnection(path: path, busyTimeout: 5000)
     #expect(
       try made.integer("SELECT count(*) FROM sqlite_master WHERE name IN ('seen', 'spy', 'spying')") == 0)
   }
 
-  private func realpathText(_ path: String) -> String? {
-    let real = realpath(path, nil)
-    defer { free(real) }
-    return real.map { String(cString: $0) }
+  /// A second cache on the folder leaves the first one its lock: without it another process could take the log away.
+  @Test func aSecondCacheLeavesTheFirstItsLocks() throws {
+    let first = cache()
+    first.store(entry("1"), for: "k")
+    first.flush()
+    var status = stat()
+    try #require(stat(first.path + "/index.sqlite", &status) == 0)
+    func isLocked() throws -> Bool {
+      try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n").contains {
+        $0.contains(" POSIX ") && $0.contains(" \(getpid()) ") && $0.contains(":\(status.st_ino) ")
+      }
+    }
+    #expect(try isLocked())
+    let second = cache()
+    #expect(second.info.count == 1)
+    #expect(try isLocked())
+    withExtendedLifetime(first) {}
   }
 
   @Test func listsWhatItHolds() {

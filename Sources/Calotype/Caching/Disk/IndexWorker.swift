@@ -309,18 +309,17 @@ final class IndexWorker: @unchecked Sendable {
   private func openDatabase(
     in folder: CacheFolder
   ) throws(SQLiteError) -> (connection: SQLiteConnection, inode: ino_t) {
-    let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
-    var file = openat(folder.descriptor, Self.fileName, O_RDWR | O_CREAT | flags, 0o600)
-    // One that is there can be read from a folder that cannot be written, which SQLite finds out by itself.
-    if file < 0, errno == EROFS || errno == EACCES {
-      file = openat(folder.descriptor, Self.fileName, O_RDONLY | flags)
-    }
-    guard file >= 0 else {
+    // One that is there is not opened here: closing it would end the locks that another connection of this process
+    // has on it (fcntl(2), "Record locking"), and others could take the log away under that.
+    let file = openat(
+      folder.descriptor, Self.fileName, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    if file >= 0 {
+      closeFile(file)
+    } else if errno != EEXIST {
       let error = SystemError()
       let code = error.code == ENOSPC || error.code == EDQUOT ? SQLITE_FULL : SQLITE_CANTOPEN
       throw SQLiteError(code: code, message: "the index cannot be opened: \(error.message)")
     }
-    closeFile(file)
     let real = realpath(folder.path, nil)
     defer { free(real) }
     guard let real else { throw Self.movedAway }
