@@ -67,13 +67,17 @@ extension CachedExchange {
     return found
   }
 
-  /// The part of a response that is kept for a request.
+  /// The part of a response that is kept for a request. One over the limit, which it may have come to under a larger
+  /// one, is dropped.
   func storedPart(for request: HTTPRequest) -> Stored? {
     guard let cache else { return nil }
     let key = partKey(key(for: request))
-    return PartPieces.read(key, from: cache).map {
-      Stored(key: key, entry: $0.entry, pieces: $0.keys)
+    guard let part = PartPieces.read(key, from: cache) else { return nil }
+    guard part.entry.body.count <= request.maximumResponseSize else {
+      for key in part.keys { cache.remove(key) }
+      return nil
     }
+    return Stored(key: key, entry: part.entry, pieces: part.keys)
   }
 
   fileprivate static func variantKey(_ key: String, _ vary: HTTPVary, _ headers: HTTPHeaders) -> String {

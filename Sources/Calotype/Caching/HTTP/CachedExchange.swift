@@ -156,7 +156,7 @@ package final class CachedExchange: @unchecked Sendable {
     stored = mode == .noStore ? [] : storedResponses(for: request)
     let now = clock()
     var decision = policy.decision(for: request, stored: stored.map(\.response), mode: mode, now: now)
-    if decision.asks, mode != .noStore, let part = storedPartWithinLimit() {
+    if decision.asks, mode != .noStore, let part = storedPart(for: request) {
       stored.append(part)
       decision = policy.decision(for: request, stored: stored.map(\.response), mode: mode, now: now)
     }
@@ -210,29 +210,22 @@ package final class CachedExchange: @unchecked Sendable {
       return answerStale(from: revalidation.index)
     }
     if let partial, partial.body.count >= Self.smallestPartWorthKeeping {
-      // The transport holds each response to the limit, not what one after the other comes to.
-      if resumeOffset > request.maximumResponseSize - partial.body.count {
-        if let parts = partial.parts { pieces += parts.wait() }
-        dropPart()
-        return .failed(tooLarge)
-      }
+      if let parts = partial.parts { pieces += parts.wait() }
+      if let end = endIfTooLarge(partial.body.count, behind: resumeOffset) { return end }
       keepPart(partial)
     }
     return .failed(error)
   }
 
-  private var tooLarge: HTTPTransportError {
-    HTTPTransportError(
-      .responseTooLarge, url: request.url,
-      message: "the response is larger than \(request.maximumResponseSize) bytes")
-  }
-
-  /// What is kept of a download; one that has grown past the limit, such as under a larger one, is dropped.
-  private func storedPartWithinLimit() -> Stored? {
-    guard let part = storedPart(for: request) else { return nil }
-    guard part.entry.body.count > request.maximumResponseSize else { return part }
-    for key in part.pieces + [part.key] { cache?.remove(key) }
-    return nil
+  /// Ends a download that comes to more than the limit with what was there before, all of which is dropped: the
+  /// transport holds each response to the limit, not their sum.
+  private func endIfTooLarge(_ byteCount: Int, behind offset: Int) -> Step? {
+    guard offset > request.maximumResponseSize - byteCount else { return nil }
+    dropPart()
+    return .failed(
+      HTTPTransportError(
+        .responseTooLarge, url: request.url,
+        message: "the response is larger than \(request.maximumResponseSize) bytes"))
   }
 
   /// Goes the whole way again, asking for each hop: a redirect that came from the cache does not tell whether it
@@ -314,11 +307,7 @@ package final class CachedExchange: @unchecked Sendable {
       return askWhole(received)
     case .append(let end, let total):
       let joined = joined(received, to: index)
-      // The transport holds each response to the limit, not what they come to.
-      if base.offset > request.maximumResponseSize - received.body.count {
-        dropPart()
-        return .failed(tooLarge)
-      }
+      if let end = endIfTooLarge(received.body.count, behind: base.offset) { return end }
       switch ResumePolicy.progress(
         received: received.body.count, offset: base.offset, end: end, total: total)
       {
