@@ -90,7 +90,7 @@ enum FetchCommand {
   private static func lists(
     _ arguments: Arguments, _ options: ImageListOptions, _ session: Session
   ) throws -> [ImageList] {
-    let tries = (try arguments.integer("retries", in: 0...100) ?? 3) + 1
+    let tries = session.pipeline.configuration.retry.maximumTries
     var lists = try arguments.operands.map { operand -> ImageList in
       if operand == "-" { return ImageList(fileDescriptor: 0, options: options) }
       if Arguments.isAddress(operand) {
