@@ -5,13 +5,6 @@ import Testing
 
 /// The whole tool while system calls fail, clocks are set, and it is killed.
 @Suite struct FaultTests {
-  private static let canTrace: Bool = {
-    guard !Sanitizer.isOn, let program = try? SpawnedProgram("strace", ["-f", "-o", "/dev/null", "true"])
-    else {
-      return false
-    }
-    return program.wait() == 0
-  }()
   private static let canSetClock: Bool =
     !Sanitizer.isOn && (try? SpawnedProgram("faketime", ["-f", "-1d", "true"]))?.wait() == 0
 
@@ -29,7 +22,7 @@ import Testing
   }
 
   /// One failing call costs at most the pictures that it struck; the next run completes the folder.
-  @Test(.enabled(if: canTrace, "strace may not follow programs here, or a sanitizer is on"))
+  @Test(.enabled(if: Strace.canFollow, "\(Strace.why)"))
   func aFetchInWhichACallFails() async throws {
     let server = try server(), tool = try Tool()
     try tool.folder.write(list(server, 6), to: "list.txt")

@@ -1,4 +1,3 @@
-import Calotype
 import Foundation
 import TestSupport
 import Testing
@@ -34,16 +33,6 @@ import Testing
     #expect(
       try await loaded(tool, "thumbnail", inProcess, "a.png", "-o", "b.avif").contains("libavif.so"))
     #expect(try await loaded(tool, "info", inProcess, "b.avif").contains("libavif.so"))
-  }
-
-  /// One character may be made of any number of letters and be as wide as all of them: a title of that kind is cut.
-  @Test(.timeLimit(.minutes(2))) func aTitleOfOneEndlessCharacterIsDrawn() async throws {
-    let tool = try Tool()
-    let title = String(repeating: "\u{1100}", count: 60) + "b"
-    try tool.folder.write(
-      Data(#"[{"title": "\#(title)", "url": "http://127.0.0.1:1/x.png"}]"#.utf8), to: "a.json")
-    _ = try await tool("fetch", "a.json", "--sheet", "sheet.png", "--retries", "0")
-    #expect(try ImageDecoder().inspect(tool.data("sheet.png")).format == .png)
   }
 
   /// The libraries are not taken apart at the end, while threads that use them may still run.

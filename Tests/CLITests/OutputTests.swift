@@ -149,6 +149,16 @@ import Testing
     #expect(throws: Failure.self) { try OutputFolder.prepare(path) }
   }
 
+  /// One character may be made of any number of letters and be as wide as all of them: a title of that kind is cut.
+  @Test(.timeLimit(.minutes(2))) func aTitleOfOneEndlessCharacterIsDrawn() async throws {
+    let tool = try Program()
+    let title = String(repeating: "\u{1100}", count: 60) + "b"
+    try tool.folder.write(
+      Data(#"[{"title": "\#(title)", "url": "http://127.0.0.1:1/x.png"}]"#.utf8), to: "a.json")
+    _ = try await tool("fetch", "a.json", "--sheet", "sheet.png", "--retries", "0")
+    #expect(try ImageDecoder().inspect(tool.data("sheet.png")).format == .png)
+  }
+
   /// `--retries` holds for a list's own download.
   @Test func aListIsAskedForAgain() async throws {
     let address = "data:image/png;base64,\(try Picture.png().base64EncodedString())\n"

@@ -44,12 +44,8 @@ import Testing
     #expect(proxy.requests.count == 1)
   }
 
-  private static let canTrace: Bool =
-    !Sanitizer.isOn
-    && (try? SpawnedProgram("strace", ["-f", "-o", "/dev/null", "true"]))?.wait() == 0
-
   /// Of a file that may not be read nothing is asked of the system: an automounter is not woken.
-  @Test(.enabled(if: canTrace, "strace may not follow programs here, or a sanitizer is on"))
+  @Test(.enabled(if: Strace.canFollow, "\(Strace.why)"))
   func filesAreNotLookedAt() async throws {
     let tool = try Tool()
     let picture = try tool.folder.write(try Picture.png(), to: "hidden.png")

@@ -27,7 +27,7 @@ import Testing
     #expect(again.isClean && again.unindexed == 0 && again.vanished == 0, "\(what): \(again)")
   }
 
-  @Test(.enabled(if: FaultyCalls.canBeMade, "\(FaultyCalls.why)"))
+  @Test(.enabled(if: Strace.canFollow, "\(Strace.why)"))
   func oneCallThatFails() async throws {
     let writer = FaultyCalls.built("cache-writer")
     let faults = FaultyCalls.matrix()

@@ -5,16 +5,6 @@ import class TestSupport.SpawnedProgram
 
 /// Runs programs in which one system call fails: the n-th of its kind, by strace.
 enum FaultyCalls {
-  /// Whether strace may follow programs here; not in every container, nor beside a sanitizer's own tricks.
-  static let canBeMade: Bool = {
-    guard !Sanitizer.isOn, let program = try? SpawnedProgram("strace", ["-f", "-o", "/dev/null", "true"])
-    else {
-      return false
-    }
-    return program.wait() == 0
-  }()
-  static let why = "strace may not follow programs here, or a sanitizer is on"
-
   /// Whether the whole matrix is gone through, as scripts/faults asks for.
   static let isWhole = ProcessInfo.processInfo.environment["CALOTYPE_FAULTS"] == "whole"
 

@@ -93,8 +93,10 @@ struct FakeWorker {
     lastSequence = sequence
     let words = text.split(separator: " ").map(String.init)
     let numbers = words.dropFirst().compactMap { Int($0) }
+    // Another format than that of the first bytes, by the last word.
+    let format = words.last.flatMap(ImageFormat.init(rawValue:)) ?? .gif
     var picture = WorkerPicture(
-      size: PixelSize(width: 1, height: 1), offset: 0, isOpaque: true, format: .gif,
+      size: PixelSize(width: 1, height: 1), offset: 0, isOpaque: true, format: format,
       originalSize: PixelSize(width: 1, height: 1), frameCount: 1)
     switch words.first {
     case "red":
@@ -138,16 +140,7 @@ struct FakeWorker {
       send((0..<numbers[0]).map { UInt8(truncatingIfNeeded: $0 &* 37) })
       return
     case "info":
-      let format = words.dropFirst().first.flatMap(ImageFormat.init(rawValue:)) ?? .gif
       send(.info(sequence: sequence, ImageInfo(format: format, storedSize: PixelSize(width: 3, height: 2))))
-      return
-    case "format": picture.format = words.dropFirst().first.flatMap(ImageFormat.init(rawValue:)) ?? .gif
-    case "animation-of":
-      let format = words.dropFirst().first.flatMap(ImageFormat.init(rawValue:)) ?? .gif
-      send(
-        .animation(
-          sequence: sequence, ImageInfo(format: format, storedSize: PixelSize(width: 3, height: 2)),
-          delayCount: 2))
       return
     case "frames":
       send(
@@ -157,7 +150,7 @@ struct FakeWorker {
     case "animation":
       send(
         .animation(
-          sequence: sequence, ImageInfo(format: .gif, storedSize: PixelSize(width: 3, height: 2)),
+          sequence: sequence, ImageInfo(format: format, storedSize: PixelSize(width: 3, height: 2)),
           delayCount: numbers[0]))
       return
     case "sequence":

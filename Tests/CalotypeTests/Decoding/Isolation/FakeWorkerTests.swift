@@ -21,7 +21,7 @@ import Testing
     "original 0 5", "info", "sequence", "hello", "cancelled", "noise 1", "noise 40", "noise 2000",
     "noise 5000",
     "wants-twice", "flood", "rows 3 3 0 4", "rows 3 3 0 0", "rows 3 3 0 2 2", "rows 3 3 0 2 1",
-    "format svg", "format png", "rows 3 3 1099511627776 1", "rows 100000 100000 0 1", "rows 0 3 0 1",
+    "red svg", "red png", "rows 3 3 1099511627776 1", "rows 100000 100000 0 1", "rows 0 3 0 1",
     "rows-of-two",
   ])
   func liesAreFoundOut(lie: String) async {
@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test(arguments: [
-    "animation 0", "animation 1", "animation-of svg", "animation 1000000000", "animation 1099511627776",
+    "animation 0", "animation 1", "animation 2 svg", "animation 1000000000", "animation 1099511627776",
     "over-alpha", "die 11",
   ])
   func liesAboutAnimationsAreFoundOut(lie: String) async {
