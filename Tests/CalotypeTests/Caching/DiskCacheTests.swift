@@ -282,6 +282,41 @@ import Testing
       try made.integer("SELECT count(*) FROM sqlite_master WHERE name IN ('seen', 'spy', 'spying')") == 0)
   }
 
+  /// What is asked of an index that was lost is answered when it has been made again.
+  @Test func nothingIsMissedAfterTheIndexIsLost() throws {
+    func lost() throws -> DiskCache {
+      let first = cache()
+      first.removeAll()
+      for index in 0..<20 {
+        first.store(entry("\(index)", url: "http://h/\(index)"), for: "http://h/\(index)")
+      }
+      first.flush()
+      for suffix in ["", "-wal", "-shm"] { unlink(first.path + "/index.sqlite" + suffix) }
+      return cache()
+    }
+    #expect(try lost().info.count == 20)
+    #expect(try Array(lost().entries()).count == 20)
+    #expect(try lost().remove(url: #require(URL(string: "http://h/7"))).removed == 1)
+    let other = try lost()
+    #expect(other.trim(toSize: 0).removed == 20)
+    #expect((0..<20).allSatisfy { other.entry(for: "http://h/\($0)") == nil })
+  }
+
+  /// Totals that are wrong would have everything let go: a check sums up anew.
+  @Test(arguments: ["UPDATE totals SET count = 77, bytes = 99999999999", "DELETE FROM totals"])
+  func aCheckSumsUpAnew(change: String) throws {
+    let first = cache()
+    for index in 0..<20 { first.store(entry("\(index)"), for: "k\(index)") }
+    first.flush()
+    let bytes = first.info.bytes
+    let path = URL(fileURLWithPath: first.path + "/index.sqlite").resolvingSymlinksInPath().path
+    try SQLiteConnection(path: path, busyTimeout: 5000).execute(change)
+    let second = cache()
+    #expect(second.verify().entries == 20)
+    #expect(second.info.count == 20)
+    #expect(second.info.bytes == bytes)
+  }
+
   /// A second cache on the folder leaves the first one its lock: without it another process could take the log away.
   @Test func aSecondCacheLeavesTheFirstItsLocks() throws {
     let first = cache()

@@ -89,7 +89,7 @@ extension DiskCache {
         path: path, count: 0, bytes: 0, indexBytes: 0, sizeLimit: configuration.sizeLimit ?? 0,
         ageLimit: configuration.ageLimit)
       guard let folder = folders.current(creating: false) else { return info }
-      _ = worker.attempt(in: folder) { connection throws(SQLiteError) in
+      _ = worker.attemptOnWhole(in: folder) { connection throws(SQLiteError) in
         try connection.rows("SELECT count, bytes FROM totals") { row in
           info.count = Int(row.integer(0))
           info.bytes = Int(row.integer(1))
@@ -119,7 +119,7 @@ extension DiskCache {
       var removal = Removal()
       guard let folder = folders.current(creating: false) else { return removal }
       var names: [EntryName] = []
-      let outcome = worker.attempt(in: folder) { connection throws(SQLiteError) in
+      let outcome = worker.attemptOnWhole(in: folder) { connection throws(SQLiteError) in
         names = []
         try connection.rows(
           "SELECT id, low, coalesce(url, key) FROM entries WHERE address = ?",
@@ -154,7 +154,7 @@ extension DiskCache {
     index.perform { worker in
       var removal = Removal()
       guard let folder = folders.current(creating: false) else { return removal }
-      let outcome = worker.attempt(in: folder) { connection throws(SQLiteError) in
+      let outcome = worker.attemptOnWhole(in: folder) { connection throws(SQLiteError) in
         removal = Removal()
         removal = try worker.evict(toBytes: max(0, bytes), folder, connection)
       }
@@ -209,7 +209,7 @@ private struct EntrySequence: Sequence, IteratorProtocol {
     var last = last
     cache.index.perform { worker in
       guard let folder = cache.folders.current(creating: false) else { return }
-      _ = worker.attempt(in: folder) { connection throws(SQLiteError) in
+      _ = worker.attemptOnWhole(in: folder) { connection throws(SQLiteError) in
         found = []
         try connection.rows(
           """

@@ -23,6 +23,7 @@ extension IndexWorker {
     if case .written = outcome {
       outcome = attempt(in: folder) { connection throws(SQLiteError) in
         for shard in 0..<256 { try reconcile(shard, folder, connection) }
+        try recount(connection)
       }
     }
     report.indexProblem = outcome.problem
@@ -108,7 +109,25 @@ extension IndexWorker {
   func startAnew(_ folder: CacheFolder) {
     reset(folder)
     // What other processes stored meanwhile is found by looking.
+    finishRebuild(folder)
+  }
+
+  /// Does something with an index that knows every file: a rebuild that is due is gone through first.
+  func attemptOnWhole(
+    in folder: CacheFolder, _ body: (SQLiteConnection) throws(SQLiteError) -> Void
+  ) -> Outcome {
+    finishRebuild(folder)
+    return attempt(in: folder, body)
+  }
+
+  private func finishRebuild(_ folder: CacheFolder) {
     _ = attempt(in: folder) { _ throws(SQLiteError) in }
     while hasBackgroundWork, doBackgroundWork() {}
+  }
+
+  /// Sums up the entries anew: what is let go goes by the totals, which triggers keep from then on.
+  func recount(_ connection: SQLiteConnection) throws(SQLiteError) {
+    try connection.run(
+      "INSERT OR REPLACE INTO totals SELECT 0, count(*), coalesce(sum(size), 0) FROM entries")
   }
 }

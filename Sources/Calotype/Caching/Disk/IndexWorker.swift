@@ -415,6 +415,7 @@ final class IndexWorker: @unchecked Sendable {
       rebuildShard += 1
       try connection.run("UPDATE state SET value = ? WHERE name = 'rebuild'", .integer(Int64(rebuildShard)))
       if rebuildShard == 256 {
+        try recount(connection)
         try evict(toBytes: entriesLimit(folder, connection), folder, connection)
       }
     }
