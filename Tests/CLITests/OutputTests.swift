@@ -132,6 +132,74 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 2)
   }
 
+  /// A list that is named as an output is not lost, by whatever name.
+  @Test(arguments: [
+    "fetch l.json --report l.json", "fetch l.json --har ./l.json", "fetch hard --report l.json",
+    "fetch l.json --report soft", "fetch - --report l.json < l.json", "fetch file://$PWD/l.json --har l.json",
+  ]) func aListIsNotWritten(line: String) async throws {
+    let tool = try Program()
+    try tool.folder.write("[]", to: "l.json")
+    let result = try await runProcess(
+      "/bin/sh", ["-c", "ln -s l.json soft; ln l.json hard; exec '\(Program.path)' \(line)"],
+      environment: ["XDG_CACHE_HOME": tool.folder.file("xdg").path], folder: tool.folder.url)
+    #expect(result.status == 2)
+    #expect(result.errorText.contains("names a list that is read"), "\(result.errorText)")
+    #expect(try tool.data("l.json") == Data("[]".utf8))
+  }
+
+  @Test(arguments: ["--report s --har soft", "--report s --har hard", "--report s --sheet soft.html"])
+  func oneFileByTwoNamesIsNoPlaceForTwoOutputs(options: String) async throws {
+    let tool = try Program()
+    try tool.folder.write("[]", to: "l.json")
+    let result = try await runProcess(
+      "/bin/sh",
+      [
+        "-c",
+        "echo old > s; ln -s s soft; ln -s s soft.html; ln s hard; exec '\(Program.path)' fetch l.json \(options)",
+      ], environment: ["XDG_CACHE_HOME": tool.folder.file("xdg").path], folder: tool.folder.url)
+    #expect(result.status == 2)
+    #expect(result.errorText.contains("name one file"), "\(result.errorText)")
+    #expect(try tool.data("s") == Data("old\n".utf8))
+  }
+
+  /// What is written to a standard output that was closed would be lost.
+  @Test(arguments: [
+    "get URL -o /dev/stdout >&-", "get URL -o /dev/fd/1 >&-", "fetch l --report /dev/stdout >&-",
+    "fetch l --sheet /dev/stdout >&-",
+  ]) func aClosedStandardOutputIsSaid(line: String) async throws {
+    let server = try ScriptedServer(routes: ["/a.png": [.ok(try Picture.png())]])
+    let tool = try Program(), address = server.url("/a.png").absoluteString
+    try tool.folder.write("\(address)\n", to: "l")
+    let result = try await runProcess(
+      "/bin/sh",
+      ["-c", "exec '\(Program.path)' \(line.replacingOccurrences(of: "URL", with: address))"],
+      environment: ["XDG_CACHE_HOME": tool.folder.file("xdg").path], folder: tool.folder.url)
+    #expect(result.status == 1)
+    #expect(result.errorText.contains("Bad file descriptor"), "\(result.errorText)")
+    #expect(server.requests.isEmpty)
+  }
+
+  /// All are checked before the first is emptied.
+  @Test func anOutputThatCannotBeWrittenCostsTheOthersNothing() async throws {
+    let tool = try Program()
+    try tool.folder.write("[]", to: "l.json")
+    try tool.folder.write("old", to: "report")
+    try tool.folder.write("old", to: "har")
+    let manager = FileManager.default
+    for (path, mode) in [("", 0o777), ("report", 0o666), ("har", 0o444)] {
+      try manager.setAttributes([.posixPermissions: mode], ofItemAtPath: tool.folder.file(path).path)
+    }
+    let drops = geteuid() == 0
+    let result = try await runProcess(
+      drops ? "setpriv" : Program.path,
+      (drops ? ["--reuid=65534", "--regid=65534", "--clear-groups", Program.path] : [])
+        + ["fetch", "l.json", "--no-cache", "--report", "report", "--har", "har"],
+      environment: ["HOME": tool.folder.path], folder: tool.folder.url)
+    #expect(result.status == 1)
+    #expect(result.errorText.contains("har: Permission denied"), "\(result.errorText)")
+    #expect(try tool.data("report") == Data("old".utf8))
+  }
+
   @Test func aSocketIsNoFile() throws {
     let folder = try TemporaryFolder(), path = folder.file("s").path
     let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)

@@ -14,7 +14,9 @@ struct FetchFiles: Sendable {
   /// - Parameter title: The contact sheet's.
   init(_ arguments: Arguments, title: String) throws {
     try Self.check(arguments)
-    for path in ["report", "sheet", "har"].compactMap({ arguments[$0] }) { try OutputFolder.prepare(path) }
+    for name in Self.names {
+      if let path = arguments[name] { try OutputFolder.prepare(path, isEmptied: name != "sheet") }
+    }
     sheet = try arguments["sheet"].map { path -> any ContactSheet in
       Self.ending(path) == "png"
         ? try PNGSheet(path: path, title: title) : try HTMLSheet(path: path, title: title)
@@ -30,6 +32,8 @@ struct FetchFiles: Sendable {
     return isReported ? (isArchived ? nil : "archive") : "report"
   }
 
+  private static let names = ["report", "sheet", "har"]
+
   private static func check(_ arguments: Arguments) throws {
     if arguments["output"] == "-" {
       throw UsageError("-o takes a folder: pictures would run into each other on standard output")
@@ -43,15 +47,31 @@ struct FetchFiles: Sendable {
     if let path = arguments["sheet"], !["", "html", "htm", "png"].contains(ending(path)) {
       throw UsageError("--sheet writes .html, .htm or .png, not .\(ending(path)): \(path)")
     }
+    let lists = Set(arguments.operands.compactMap(place(ofList:)))
     var named: [String: String] = [:]
-    for name in ["report", "sheet", "har"] {
+    for name in names {
       guard let path = arguments[name] else { continue }
-      let place = URL(fileURLWithPath: path).standardizedFileURL.path
-      if place.hasPrefix("/dev/") { continue }
+      var status = stat()
+      if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG { continue }
+      let place = OutputDestination.place(path)
+      if lists.contains(place) {
+        throw UsageError("--\(name) names a list that is read, and would be lost: \(path); name another file")
+      }
       if let other = named.updateValue(name, forKey: place) {
         throw UsageError("--\(other) and --\(name) name one file: \(path)")
       }
     }
+  }
+
+  /// The place of a list that is a file of this machine; `nil` for any other.
+  private static func place(ofList operand: String) -> String? {
+    if operand == "-" {
+      var status = stat()
+      return fstat(0, &status) == 0 && status.st_mode & S_IFMT == S_IFREG ? FileIdentity(status).text : nil
+    }
+    if Arguments.isAddress(operand) { return nil }
+    let isURL = operand.lowercased().hasPrefix("file:")
+    return (isURL ? URL(string: operand)?.path : operand).map(OutputDestination.place)
   }
 
   private static func ending(_ path: String) -> String {

@@ -88,7 +88,7 @@ final class LineWriter: Sendable {
 
   /// Writes to a file; an older one is emptied unless standard output goes there, and a folder that is missing made.
   init(path: String) throws {
-    try OutputFolder.prepare(path)
+    try OutputFolder.prepare(path, isEmptied: true)
     descriptor = try OutputDestination.open(forLinesAt: path)
     closes = true
     blockSize = 1 << 16

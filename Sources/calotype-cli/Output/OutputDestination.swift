@@ -9,7 +9,7 @@ enum OutputDestination {
   case file(folder: String, name: String, replaced: FileIdentity?)
 
   init(_ path: String) throws {
-    if let given = Self.given(path) {
+    if let given = try Self.given(path) {
       self = .stream(try Self.checked(fcntl(given, F_DUPFD_CLOEXEC, 3), path))
       return
     }
@@ -27,7 +27,7 @@ enum OutputDestination {
   /// Opens an output that is written bit by bit. An older file is emptied, unless it is one that the program was
   /// given open: what others have written there stays.
   static func open(forLinesAt path: String) throws -> Int32 {
-    if let given = given(path) { return try checked(fcntl(given, F_DUPFD_CLOEXEC, 3), path) }
+    if let given = try given(path) { return try checked(fcntl(given, F_DUPFD_CLOEXEC, 3), path) }
     let file = try checked(Glibc.open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666), path)
     var status = stat()
     if fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG, ftruncate(file, 0) != 0 {
@@ -39,10 +39,15 @@ enum OutputDestination {
 
   /// The descriptor, open for writing, that the program was given and that a path leads to: by a name for a
   /// descriptor, as `/dev/stdout`, or by the file that standard output or error goes to.
-  static func given(_ path: String) -> Int32? {
+  ///
+  /// - Throws: Where standard output or error is named and was closed: what is written would be lost.
+  static func given(_ path: String) throws -> Int32? {
     var number: Int32? = ["/dev/stdout": 1, "/dev/stderr": 2][path]
     for start in ["/dev/fd/", "/proc/self/fd/"] where path.hasPrefix(start) {
       number = Int32(path.dropFirst(start.count))
+    }
+    if let number, [1, 2].contains(number), !isWritable(number) {
+      throw Failure("\(Escaping.displaySafe(path)): \(systemMessage(EBADF))")
     }
     // What the program has opened itself is closed to others.
     if let number, isWritable(number), fcntl(number, F_GETFD) & FD_CLOEXEC == 0 { return number }
@@ -75,6 +80,14 @@ enum OutputDestination {
     return FileIdentity(status)
   }
 
+  /// What two names of one file have in common, by whatever links they lead to it.
+  static func place(_ path: String) -> String {
+    var status = stat()
+    if stat(path, &status) == 0 { return FileIdentity(status).text }
+    let url = realURL(URL(fileURLWithPath: path).deletingLastPathComponent().path)
+    return url.appendingPathComponent(URL(fileURLWithPath: path).lastPathComponent).standardizedFileURL.path
+  }
+
   /// Through a link the file is written that it leads to.
   static func realURL(_ path: String) -> URL {
     let real = realpath(path, nil)
@@ -97,6 +110,7 @@ enum OutputDestination {
 struct FileIdentity: Hashable {
   var device: UInt64
   var number: UInt64
+  var text: String { "\(device):\(number)" }
 
   init(_ status: stat) {
     device = UInt64(status.st_dev)

@@ -34,17 +34,19 @@ final class OutputFolder: Sendable {
 
   /// Finds out whether a file that a person named can be written, before work is done for it, and makes the
   /// folder that it is to stand in.
-  static func prepare(_ path: String) throws {
+  ///
+  /// - Parameter isEmptied: Whether an older one is written itself, not replaced.
+  static func prepare(_ path: String, isEmptied: Bool = false) throws {
     var status = stat()
     let exists = stat(path, &status) == 0
     if path.hasSuffix("/") || (exists && status.st_mode & S_IFMT == S_IFDIR) {
       throw Failure("\(Escaping.displaySafe(path)) is a folder, and a file is to be written")
     }
-    if OutputDestination.given(path) != nil { return }
+    if try OutputDestination.given(path) != nil { return }
     if exists, status.st_mode & S_IFMT == S_IFSOCK {
       throw Failure("\(Escaping.displaySafe(path)) is a socket, and a file is to be written")
     }
-    if exists, status.st_mode & S_IFMT != S_IFREG {
+    if exists, isEmptied || status.st_mode & S_IFMT != S_IFREG {
       guard access(path, W_OK) == 0 else { throw Failure("\(Escaping.displaySafe(path)): \(message(errno))") }
       return
     }
